@@ -5,6 +5,14 @@
 
 mod error;
 mod points;
+mod simd;
+
+pub mod linalg;
+
+pub mod data;
+pub mod kernel;
+
+pub mod gp;
 
 pub use error::{Error, Result};
 pub use points::Points;

@@ -1,0 +1,478 @@
+//! Gaussian processes: condition on data, predict, differentiate, sample.
+//!
+//! One [`Gp`] models one output: a constant prior mean, a stationary kernel and independent
+//! Gaussian noise. With n observations, K = k(X, X) + noise = L Lᵀ and α = K⁻¹(y − mean),
+//!
+//! - posterior mean      μ(x) = mean + k(x, X) α,
+//! - posterior covariance k(x, x') − v(x)ᵀ v(x') with v(x) = L⁻¹ k(X, x).
+//!
+//! Source: Eq. (4). Sample paths are in [`crate::path`], hyper-parameters in [`crate::fit`].
+
+use crate::data::Data;
+use crate::error::{Error, Result, check_finite, check_positive, check_shape};
+use crate::kernel::{Kernel, Scaled};
+use crate::linalg::{Cholesky, Matrix};
+use crate::points::Points;
+use crate::simd::vectorised;
+use rayon::prelude::*;
+
+/// Points that share one pass over the data when means are computed in bulk.
+const CHUNK: usize = 256;
+
+/// Kernel evaluations from which a second thread pays for itself.
+const PARALLEL: usize = 1 << 16;
+
+/// A Gaussian process conditioned on data.
+#[derive(Debug, Clone)]
+pub struct Gp {
+    kernel: Kernel,
+    mean: f64,
+    noise: f64,
+    inputs: Scaled,
+    residuals: Vec<f64>,
+    factor: Cholesky,
+    alpha: Vec<f64>,
+}
+
+/// Posterior mean and variance of the latent function (without observation noise) at a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// Expected value.
+    pub mean: f64,
+    /// Variance, never negative.
+    pub variance: f64,
+}
+
+/// Everything about one point x that predictions and their gradients share.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Posterior mean and variance at x.
+    mean: f64,
+    variance: f64,
+    scaled: Vec<f64>,
+    covariances: Vec<f64>,
+    slopes: Vec<f64>,
+    whitened: Vec<f64>,
+}
+
+impl Query {
+    /// The prediction at the point that was asked about.
+    pub fn prediction(&self) -> Prediction {
+        Prediction { mean: self.mean, variance: self.variance }
+    }
+}
+
+impl Gp {
+    /// Conditions the prior on `data`; each row has noise variance `noise` over its count.
+    ///
+    /// ```
+    /// use unyoke_math::{Points, data::Data, gp::Gp, kernel::{Family, Kernel}};
+    ///
+    /// let points = Points::from_rows(1, [[0.0], [1.0]])?;
+    /// let data = Data::new(&points, &[1.0, 2.0])?;
+    /// let kernel = Kernel::new(Family::Matern52, 1, &[0.5], 1.0)?;
+    /// let gp = Gp::new(kernel, 0.0, 1e-6, &data)?;
+    /// let at_data = gp.predict(&[1.0]);
+    /// assert!((at_data.mean - 2.0).abs() < 1e-5 && at_data.variance < 1e-5);
+    /// # Ok::<(), unyoke_math::Error>(())
+    /// ```
+    pub fn new(kernel: Kernel, mean: f64, noise: f64, data: &Data) -> Result<Self> {
+        check_finite("prior mean", &[mean])?;
+        if !(noise.is_finite() && noise >= 0.0) {
+            let must = "finite and not negative";
+            return Err(Error::OutOfRange { what: "noise variance", value: noise, must });
+        }
+        let inputs = kernel.scale(data.points())?;
+        let mut covariance = inputs.matrix(&kernel);
+        for (i, count) in data.counts().iter().enumerate() {
+            covariance.col_mut(i)[i] += noise / count;
+        }
+        let factor = Cholesky::new(&covariance)?;
+        let residuals: Vec<f64> = data.values().iter().map(|y| y - mean).collect();
+        let mut gp = Self { kernel, mean, noise, inputs, residuals, factor, alpha: vec![] };
+        gp.update_alpha();
+        Ok(gp)
+    }
+
+    /// Its covariance function.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Its prior mean.
+    pub fn prior_mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Variance of the noise of one observation.
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// Number of inputs.
+    pub fn dim(&self) -> usize {
+        self.kernel.dim()
+    }
+
+    /// Number of rows it is conditioned on.
+    pub fn len(&self) -> usize {
+        self.residuals.len()
+    }
+
+    /// Whether it is still the prior.
+    pub fn is_empty(&self) -> bool {
+        self.residuals.is_empty()
+    }
+
+    /// Conditions on one more value at `x`, observed with variance `noise`, in O(n²).
+    ///
+    /// Fails, unchanged, when `x` is so close to earlier rows that the covariance matrix is
+    /// singular to working precision.
+    pub fn append(&mut self, x: &[f64], value: f64, noise: f64) -> Result<()> {
+        check_shape("coordinates of an appended point", self.dim(), x.len())?;
+        check_finite("appended point", x)?;
+        check_finite("appended value", &[value])?;
+        let z = self.kernel.scale_point(x);
+        let mut row = vec![0.0; self.len()];
+        self.inputs.covariances(&self.kernel, &z, &mut row);
+        self.factor.append(&row, self.kernel.variance() + noise)?;
+        self.inputs.push(&z);
+        self.residuals.push(value - self.mean);
+        self.update_alpha();
+        Ok(())
+    }
+
+    /// A copy conditioned on more values, each observed with variance `noise`.
+    ///
+    /// Points that add nothing to working precision, being as good as observed, are passed over.
+    pub fn condition_on(&self, points: &Points, values: &[f64], noise: f64) -> Result<Self> {
+        check_shape("values to condition on", points.len(), values.len())?;
+        let mut gp = self.clone();
+        for (x, &value) in points.rows().zip(values) {
+            match gp.append(x, value, noise) {
+                Ok(()) | Err(Error::NotPositiveDefinite { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(gp)
+    }
+
+    /// Posterior mean and variance at `x`.
+    pub fn predict(&self, x: &[f64]) -> Prediction {
+        self.query(x).prediction()
+    }
+
+    /// Computes what predictions at `x` and their gradients need.
+    pub fn query(&self, x: &[f64]) -> Query {
+        let mut query = Query::default();
+        self.query_into(x, &mut query);
+        query
+    }
+
+    /// As [`Gp::query`], reusing the buffers of an earlier query.
+    pub fn query_into(&self, x: &[f64], query: &mut Query) {
+        let n = self.len();
+        self.kernel.scale_point_into(x, &mut query.scaled);
+        query.covariances.resize(n, 0.0);
+        query.slopes.resize(n, 0.0);
+        self.inputs.covariances_and_slopes(
+            &self.kernel,
+            &query.scaled,
+            &mut query.covariances,
+            &mut query.slopes,
+        );
+        query.whitened.clear();
+        query.whitened.extend_from_slice(&query.covariances);
+        self.factor.solve_lower(&mut query.whitened);
+        query.mean = self.mean + dot(&query.covariances, &self.alpha);
+        query.variance = (self.kernel.variance() - dot(&query.whitened, &query.whitened)).max(0.0);
+    }
+
+    /// Gradient in x of `a` · mean + `b` · variance at the point of `query`.
+    pub fn gradient(&self, query: &Query, a: f64, b: f64) -> Vec<f64> {
+        let mut gradient = vec![0.0; self.dim()];
+        let mut adjoint: Vec<f64> = query.whitened.iter().map(|v| 2.0 * b * v).collect();
+        self.pull_back(query, a, &mut adjoint, &mut gradient);
+        gradient
+    }
+
+    /// Adds the gradient of a · mean(x) − adjointᵀ v(x) to `gradient`; `adjoint` is used up.
+    fn pull_back(&self, query: &Query, a: f64, adjoint: &mut [f64], gradient: &mut [f64]) {
+        self.factor.solve_upper(adjoint);
+        for (weight, alpha) in adjoint.iter_mut().zip(&self.alpha) {
+            *weight = a * alpha - *weight;
+        }
+        self.inputs.add_gradient(&self.kernel, &query.scaled, &query.slopes, adjoint, gradient);
+    }
+
+    /// Posterior means at many points, in vector loops and on all cores when that pays.
+    pub fn means(&self, points: &Points) -> Result<Vec<f64>> {
+        let scaled = self.kernel.scale(points)?;
+        let mut means = vec![self.mean; points.len()];
+        let fill = |(chunk, out): (usize, &mut [f64])| {
+            let start = chunk * CHUNK;
+            self.add_means(&scaled, start..start + out.len(), out);
+        };
+        if points.len() * self.len() >= PARALLEL {
+            means.par_chunks_mut(CHUNK).enumerate().for_each(fill);
+        } else {
+            means.chunks_mut(CHUNK).enumerate().for_each(fill);
+        }
+        Ok(means)
+    }
+
+    fn add_means(&self, points: &Scaled, range: std::ops::Range<usize>, out: &mut [f64]) {
+        let mut covariances = [0.0; CHUNK];
+        let covariances = &mut covariances[..out.len()];
+        for (i, &alpha) in self.alpha.iter().enumerate() {
+            let z = self.inputs.point(i);
+            points.covariances_in(&self.kernel, &z, range.clone(), covariances);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (mean, k) in out.iter_mut().zip(covariances.iter()) {
+                        *mean = alpha.mul_add(*k, *mean);
+                    }
+                },
+            );
+        }
+    }
+
+    /// Posterior means and variances at many points.
+    pub fn predict_many(&self, points: &Points) -> Result<Vec<Prediction>> {
+        let scaled = self.kernel.scale(points)?;
+        let mut cross = self.inputs.cross(&self.kernel, &scaled);
+        let means = self.cross_means(&cross);
+        self.factor.solve_lower_many(&mut cross);
+        let predict = |(j, &mean): (usize, &f64)| {
+            let explained = dot(cross.col(j), cross.col(j));
+            Prediction { mean, variance: (self.kernel.variance() - explained).max(0.0) }
+        };
+        Ok(means.iter().enumerate().map(predict).collect())
+    }
+
+    /// Joint posterior of the latent values at `points`.
+    pub fn joint(&self, points: &Points) -> Result<Joint> {
+        let scaled = self.kernel.scale(points)?;
+        let mut cross = self.inputs.cross(&self.kernel, &scaled);
+        let means = self.cross_means(&cross);
+        self.factor.solve_lower_many(&mut cross);
+        let mut covariance = scaled.matrix(&self.kernel);
+        for j in 0..points.len() {
+            for i in 0..j {
+                covariance.set(i, j, covariance.get(j, i));
+            }
+        }
+        covariance.subtract_transpose_mul(&cross, &cross);
+        Ok(Joint { means, covariance })
+    }
+
+    /// Prepares posterior covariances between any x and these points.
+    pub fn fixed_set(&self, points: &Points) -> Result<FixedSet<'_>> {
+        let scaled = self.kernel.scale(points)?;
+        let mut whitened = self.inputs.cross(&self.kernel, &scaled);
+        let means = self.cross_means(&whitened);
+        self.factor.solve_lower_many(&mut whitened);
+        Ok(FixedSet { gp: self, points: scaled, whitened, means })
+    }
+
+    /// Conditions on `values.len()` alternative outcomes of one observation at `x`.
+    ///
+    /// The outcomes share a factor: fantasy f has mean
+    /// μ(x') + k_N(x', x)/(k_N(x, x) + noise) · (value_f − μ(x)).
+    pub fn fantasies(&self, x: &[f64], values: &[f64], noise: f64) -> Result<Fantasies<'_>> {
+        check_finite("fantasised values", values)?;
+        let set = self.fixed_set(&Points::from_rows(self.dim(), [x])?)?;
+        let prediction = self.predict(x);
+        check_positive("variance of a fantasised observation", prediction.variance + noise)?;
+        let step = |value: &f64| (value - prediction.mean) / (prediction.variance + noise);
+        Ok(Fantasies { steps: values.iter().map(step).collect(), set })
+    }
+
+    fn cross_means(&self, cross: &Matrix) -> Vec<f64> {
+        let mut means = vec![0.0; cross.cols()];
+        cross.transpose_mul_vec(&self.alpha, &mut means);
+        means.iter().map(|m| self.mean + m).collect()
+    }
+
+    fn update_alpha(&mut self) {
+        self.alpha.clear();
+        self.alpha.extend_from_slice(&self.residuals);
+        self.factor.solve(&mut self.alpha);
+    }
+
+    pub(crate) fn inputs(&self) -> &Scaled {
+        &self.inputs
+    }
+
+    /// K⁻¹ r for a vector r over the observations.
+    pub(crate) fn solve(&self, r: &mut [f64]) {
+        self.factor.solve(r);
+    }
+
+    /// y − mean per observation.
+    pub(crate) fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+}
+
+/// Joint distribution of the latent values at several points.
+#[derive(Debug, Clone)]
+pub struct Joint {
+    means: Vec<f64>,
+    covariance: Matrix,
+}
+
+impl Joint {
+    /// Posterior means.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Posterior covariance of the values at points `i` and `j`.
+    pub fn covariance(&self, i: usize, j: usize) -> f64 {
+        self.covariance.get(i, j)
+    }
+
+    /// Turns standard normals, one row of `normals` per draw, into joint draws of the values.
+    pub fn sample(&self, normals: &Points) -> Result<Points> {
+        check_shape("normals per draw", self.means.len(), normals.dim())?;
+        let factor = Cholesky::new(&self.covariance)?;
+        let draw = |z: &[f64]| {
+            let deviations = factor.lower_mul(z);
+            self.means.iter().zip(deviations).map(|(m, d)| m + d).collect::<Vec<_>>()
+        };
+        Points::from_rows(self.means.len(), normals.rows().map(draw))
+    }
+}
+
+/// Posterior covariances between one moving point and a fixed set of points.
+///
+/// Set up once per model in O(n² J); each x then costs O(n² + n J), gradient included.
+#[derive(Debug, Clone)]
+pub struct FixedSet<'a> {
+    gp: &'a Gp,
+    points: Scaled,
+    whitened: Matrix,
+    means: Vec<f64>,
+}
+
+/// A moving point x seen from a [`FixedSet`].
+#[derive(Debug, Clone, Default)]
+pub struct Candidate {
+    query: Query,
+    covariances: Vec<f64>,
+    slopes: Vec<f64>,
+    explained: Vec<f64>,
+}
+
+impl Candidate {
+    /// Posterior mean and variance at x itself.
+    pub fn prediction(&self) -> Prediction {
+        self.query.prediction()
+    }
+
+    /// Posterior covariance between x and each point of the set.
+    pub fn covariances(&self) -> &[f64] {
+        &self.covariances
+    }
+}
+
+/// Derivatives of some quantity in what a [`Candidate`] holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Adjoint<'a> {
+    /// In the posterior mean at x.
+    pub mean: f64,
+    /// In the posterior variance at x.
+    pub variance: f64,
+    /// In the covariance with each point of the set.
+    pub covariances: &'a [f64],
+}
+
+impl FixedSet<'_> {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether the set has no points.
+    pub fn is_empty(&self) -> bool {
+        self.points.len() == 0
+    }
+
+    /// Posterior means at the points of the set.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Moves the candidate to `x`, reusing its buffers.
+    pub fn evaluate(&self, x: &[f64], candidate: &mut Candidate) {
+        let Candidate { query, covariances, slopes, explained } = candidate;
+        self.gp.query_into(x, query);
+        covariances.resize(self.len(), 0.0);
+        slopes.resize(self.len(), 0.0);
+        explained.resize(self.len(), 0.0);
+        let kernel = &self.gp.kernel;
+        self.points.covariances_and_slopes(kernel, &query.scaled, covariances, slopes);
+        self.whitened.transpose_mul_vec(&query.whitened, explained);
+        for (k, e) in covariances.iter_mut().zip(explained) {
+            *k -= *e;
+        }
+    }
+
+    /// Chain rule: the gradient in x of a quantity with the given derivatives.
+    pub fn gradient(&self, candidate: &Candidate, adjoint: Adjoint<'_>) -> Result<Vec<f64>> {
+        check_shape("derivatives in the covariances", self.len(), adjoint.covariances.len())?;
+        let query = &candidate.query;
+        let mut gradient = vec![0.0; self.gp.dim()];
+        let kernel = &self.gp.kernel;
+        let weights = adjoint.covariances;
+        self.points.add_gradient(kernel, &query.scaled, &candidate.slopes, weights, &mut gradient);
+        let mut whitened = vec![0.0; self.gp.len()];
+        self.whitened.mul_vec(weights, &mut whitened);
+        for (w, v) in whitened.iter_mut().zip(&query.whitened) {
+            *w += 2.0 * adjoint.variance * v;
+        }
+        self.gp.pull_back(query, adjoint.mean, &mut whitened, &mut gradient);
+        Ok(gradient)
+    }
+}
+
+/// A Gaussian process under several imagined outcomes of one more observation.
+#[derive(Debug, Clone)]
+pub struct Fantasies<'a> {
+    set: FixedSet<'a>,
+    steps: Vec<f64>,
+}
+
+impl Fantasies<'_> {
+    /// Number of outcomes.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Posterior mean at `x` under each outcome.
+    pub fn means(&self, x: &[f64]) -> Vec<f64> {
+        let mut candidate = Candidate::default();
+        self.set.evaluate(x, &mut candidate);
+        let (mean, k) = (candidate.query.mean, candidate.covariances[0]);
+        self.steps.iter().map(|step| k.mul_add(*step, mean)).collect()
+    }
+
+    /// Gradient in x of the posterior mean under outcome `fantasy`.
+    pub fn mean_gradient(&self, x: &[f64], fantasy: usize) -> Result<Vec<f64>> {
+        let mut candidate = Candidate::default();
+        self.set.evaluate(x, &mut candidate);
+        let covariances = &[self.steps[fantasy]];
+        self.set.gradient(&candidate, Adjoint { mean: 1.0, variance: 0.0, covariances })
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,175 @@
+//! Loops that the compiler turns into vector instructions chosen at run time.
+//!
+//! [`vectorised`] compiles a closure once per instruction set and picks the widest that the
+//! machine has; [`exp`] and [`cos_sin_turns`] are written without branches or calls so that such loops
+//! stay vectorisable. All of it is exactly rounded or fused arithmetic in a fixed order, so the
+//! bits do not depend on the instruction set.
+
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+
+/// Runs `work` compiled for the widest vector instructions of this machine.
+///
+/// What `work` calls must be `#[inline(always)]`, or it is compiled for the baseline machine.
+#[inline]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    Arch::new().dispatch(Work(work))
+}
+
+struct Work<F>(F);
+
+impl<R, F: FnOnce() -> R> WithSimd for Work<F> {
+    type Output = R;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> R {
+        simd.vectorize(Call(self.0))
+    }
+}
+
+struct Call<F>(F);
+
+impl<R, F: FnOnce() -> R> NullaryFnOnce for Call<F> {
+    type Output = R;
+    #[inline(always)]
+    fn call(self) -> R {
+        (self.0)()
+    }
+}
+
+/// Adding and subtracting 1.5 · 2⁵² rounds a number below 2⁵¹ to the nearest integer.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// 1/k! for k = 0..=13: enough for eˣ to the last bit on |x| ≤ ½ ln 2.
+const INVERSE_FACTORIALS: [f64; 14] = [
+    1.0,
+    1.0,
+    1.0 / 2.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5_040.0,
+    1.0 / 40_320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 6_227_020_800.0,
+];
+
+/// eˣ for x ≤ 0, to within one unit in the last place; 0 where the result would be subnormal.
+///
+/// x = n ln 2 + r with ln 2 split in two (Cody and Waite 1980), then a Taylor polynomial in r.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    // ln 2 to 32 bits, so that its product with n is exact, and the rest.
+    const LN_2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let shifted = x.max(-708.0).mul_add(std::f64::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, x.max(-708.0)));
+    let mut p = INVERSE_FACTORIALS[13];
+    for k in (0..13).rev() {
+        p = p.mul_add(r, INVERSE_FACTORIALS[k]);
+    }
+    // The low bits of `shifted` hold n; moved into the exponent they are 2ⁿ.
+    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
+    if x < -708.0 { 0.0 } else { p * power }
+}
+
+/// (-1)ᵏ/(2k)! for k = 0..=8.
+const COSINE: [f64; 9] = [
+    1.0,
+    -1.0 / 2.0,
+    1.0 / 24.0,
+    -1.0 / 720.0,
+    1.0 / 40_320.0,
+    -1.0 / 3_628_800.0,
+    1.0 / 479_001_600.0,
+    -1.0 / 87_178_291_200.0,
+    1.0 / 20_922_789_888_000.0,
+];
+
+/// (-1)ᵏ/(2k + 1)! for k = 0..=7.
+const SINE: [f64; 8] = [
+    1.0,
+    -1.0 / 6.0,
+    1.0 / 120.0,
+    -1.0 / 5_040.0,
+    1.0 / 362_880.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 6_227_020_800.0,
+    -1.0 / 1_307_674_368_000.0,
+];
+
+/// Cosine and sine of an angle.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CosSin {
+    pub(crate) cos: f64,
+    pub(crate) sin: f64,
+}
+
+/// cos 2πt and sin 2πt, to 4e-16 absolute for |t| < 2⁴⁸.
+///
+/// Counting in turns makes the reduction to an eighth of a turn exact.
+#[inline(always)]
+pub(crate) fn cos_sin_turns(t: f64) -> CosSin {
+    let shifted = 4.0f64.mul_add(t, ROUND);
+    let quarters = shifted.to_bits();
+    let r = std::f64::consts::TAU * (shifted - ROUND).mul_add(-0.25, t);
+    let r2 = r * r;
+    let mut c = COSINE[8];
+    for k in (0..8).rev() {
+        c = c.mul_add(r2, COSINE[k]);
+    }
+    let mut s = SINE[7];
+    for k in (0..7).rev() {
+        s = s.mul_add(r2, SINE[k]);
+    }
+    s *= r;
+    // Rotate by the quarter turns taken off: odd ones swap, the sign bit follows from two of them.
+    let (x, y) = if quarters & 1 == 1 { (s, c) } else { (c, s) };
+    CosSin {
+        cos: f64::from_bits(x.to_bits() ^ ((quarters.wrapping_add(1) & 2) << 62)),
+        sin: f64::from_bits(y.to_bits() ^ ((quarters & 2) << 62)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_within_one_unit_in_the_last_place() {
+        for i in 0..200_000 {
+            let x = -(i as f64) * 708.0 / 200_000.0 - 1e-3 * (i as f64).sin().abs();
+            let expected = libm::exp(x);
+            if x >= -708.0 {
+                let ulps = (exp(x).to_bits() as i64 - expected.to_bits() as i64).abs();
+                assert!(ulps <= 1, "exp({x}) = {} is {ulps} off {expected}", exp(x));
+            }
+        }
+        assert_eq!(exp(0.0), 1.0);
+        assert_eq!(exp(-709.0), 0.0);
+        assert_eq!(exp(f64::NEG_INFINITY), 0.0);
+    }
+
+    #[test]
+    fn cosine_and_sine_of_turns_match_the_library() {
+        for i in -50_000..50_000 {
+            let t = i as f64 * 1.000_37e-3;
+            // The library's own reduction of 2πt costs it |t| units in the last place.
+            let r = t - t.round();
+            let CosSin { cos, sin } = cos_sin_turns(t);
+            assert!((cos - libm::cos(std::f64::consts::TAU * r)).abs() < 1e-15, "{t}");
+            assert!((sin - libm::sin(std::f64::consts::TAU * r)).abs() < 1e-15, "{t}");
+        }
+    }
+
+    #[test]
+    fn vectorised_loops_give_the_bits_of_the_plain_loop() {
+        let xs: Vec<f64> = (0..1003).map(|i| -0.37 * i as f64).collect();
+        let plain: Vec<u64> = xs.iter().map(|&x| exp(x).to_bits()).collect();
+        let vector: Vec<u64> = vectorised(|| xs.iter().map(|&x| exp(x).to_bits()).collect());
+        assert_eq!(plain, vector);
+    }
+}
