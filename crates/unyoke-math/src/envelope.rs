@@ -1,0 +1,412 @@
+//! The expected maximum of lines under a standard normal, the heart of the knowledge gradient.
+//!
+//! For lines a_j + b_j Z, Z ~ N(0, 1), the gain h = E[max_j (a_j + b_j Z)] − max_j a_j is
+//!
+//! h = Σ_k (b_{k+1} − b_k) f(−|c_k|),  f(z) = φ(z) + z Φ(z),
+//!
+//! over the break points c_k between neighbouring lines of the upper envelope (Frazier et al.
+//! 2009, in the form without cancellation: every term is ≥ 0). By the envelope theorem
+//! ∂h/∂a_j = P(line j is the maximum) − [j = argmax a] and ∂h/∂b_j = φ(c_j) − φ(c_{j+1}).
+//!
+//! Gains shrink like φ(c), far below the smallest double when a study nears its end. So all is
+//! computed in units of e^(log_scale), where −2 log_scale is the smallest c² of the envelope: the
+//! scaled gain and gradient are ordinary numbers, and the logarithm of the gain is exact.
+//!
+//! Source: Eq. (10)-(11).
+
+use crate::error::{Error, Result, check_finite, check_shape};
+use crate::normal;
+
+/// The order of lines by slope, which many vectors of intercepts can share.
+///
+/// Slopes may be multiplied by any factor ≥ 0 without sorting again.
+#[derive(Debug, Clone, Default)]
+pub struct SlopeOrder {
+    slopes: Vec<f64>,
+    order: Vec<usize>,
+}
+
+/// E[max] minus the best intercept, in units of e^(log_scale).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// The gain divided by e^(log_scale); never negative.
+    pub scaled: f64,
+    /// Logarithm of the unit.
+    pub log_scale: f64,
+}
+
+impl Gain {
+    /// The gain itself, which may underflow to 0.
+    pub fn value(&self) -> f64 {
+        self.scaled * self.log_scale.exp()
+    }
+
+    /// Its logarithm: −∞ exactly when one line is never beaten.
+    pub fn log(&self) -> f64 {
+        self.scaled.ln() + self.log_scale
+    }
+}
+
+/// Derivatives of a gain in one line, in units of the gain's e^(log_scale).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LineGradient {
+    /// Which line; those not listed have gradient zero.
+    pub line: usize,
+    /// In its intercept.
+    pub intercept: f64,
+    /// In its slope.
+    pub slope: f64,
+}
+
+/// Buffers of an envelope computation, to be reused.
+#[derive(Debug, Clone, Default)]
+pub struct Envelope {
+    /// Lines on the envelope, by increasing slope.
+    lines: Vec<usize>,
+    /// Break points: `breaks[k]` lies between `lines[k]` and `lines[k + 1]`.
+    breaks: Vec<f64>,
+    tails: Vec<Tail>,
+}
+
+/// Scaled normal quantities at a break point c, all on the side away from the mean.
+#[derive(Debug, Clone, Copy)]
+struct Tail {
+    /// φ(c)/e^(log_scale).
+    density: f64,
+    /// Φ(−|c|)/e^(log_scale).
+    probability: f64,
+    /// f(−|c|)/e^(log_scale).
+    excess: f64,
+}
+
+impl SlopeOrder {
+    /// Sorts the lines by slope; all slopes must be finite.
+    pub fn new(slopes: &[f64]) -> Result<Self> {
+        let mut order = Self::default();
+        order.sort(slopes)?;
+        Ok(order)
+    }
+
+    /// As [`SlopeOrder::new`], reusing the buffers.
+    pub fn sort(&mut self, slopes: &[f64]) -> Result<()> {
+        check_finite("slopes of the lines", slopes)?;
+        self.slopes.clear();
+        self.slopes.extend_from_slice(slopes);
+        self.order.clear();
+        self.order.extend(0..slopes.len());
+        // Ties by index: the same envelope whatever the sorting algorithm.
+        self.order.sort_unstable_by(|&i, &j| slopes[i].total_cmp(&slopes[j]).then(i.cmp(&j)));
+        Ok(())
+    }
+
+    /// Number of lines.
+    pub fn len(&self) -> usize {
+        self.slopes.len()
+    }
+
+    /// Whether there are no lines.
+    pub fn is_empty(&self) -> bool {
+        self.slopes.is_empty()
+    }
+
+    /// The gain of lines with these intercepts and the sorted slopes times `factor` ≥ 0.
+    ///
+    /// ```
+    /// use unyoke_math::envelope::{Envelope, SlopeOrder};
+    ///
+    /// // max(0, Z) has expectation φ(0).
+    /// let order = SlopeOrder::new(&[0.0, 1.0])?;
+    /// let gain = order.gain(&[0.0, 0.0], 1.0, &mut Envelope::default())?;
+    /// assert!((gain.value() - 0.398_942_280_401_432_7).abs() < 1e-15);
+    /// # Ok::<(), unyoke_math::Error>(())
+    /// ```
+    pub fn gain(&self, intercepts: &[f64], factor: f64, envelope: &mut Envelope) -> Result<Gain> {
+        check_shape("intercepts of the lines", self.len(), intercepts.len())?;
+        check_finite("intercepts of the lines", intercepts)?;
+        if !(factor.is_finite() && factor >= 0.0) {
+            let must = "finite and not negative";
+            return Err(Error::OutOfRange { what: "factor of the slopes", value: factor, must });
+        }
+        envelope.build(self, intercepts, factor);
+        Ok(envelope.gain(&self.slopes, factor))
+    }
+}
+
+impl Envelope {
+    /// Lines on the envelope of the last gain, by increasing slope.
+    pub fn lines(&self) -> &[usize] {
+        &self.lines
+    }
+
+    /// Keeps the lines that are the maximum somewhere, in one pass over the sorted lines.
+    fn build(&mut self, order: &SlopeOrder, a: &[f64], factor: f64) {
+        self.lines.clear();
+        self.breaks.clear();
+        for &j in &order.order {
+            while let Some(&top) = self.lines.last() {
+                let rise = gap(order.slopes[j], order.slopes[top], factor);
+                let drop = 0.5 * a[top] - 0.5 * a[j];
+                if rise <= 0.0 {
+                    // Parallel: the higher one stays, the first of equals.
+                    if drop >= 0.0 {
+                        break;
+                    }
+                } else {
+                    let crossing = drop / rise;
+                    let starts_after = self.breaks.last().is_none_or(|&start| crossing > start);
+                    if starts_after {
+                        self.breaks.push(crossing);
+                        break;
+                    }
+                }
+                self.lines.pop();
+                self.breaks.pop();
+            }
+            // Pushed when nothing is left to compare with, or right after its break point.
+            if self.lines.len() == self.breaks.len() {
+                self.lines.push(j);
+            }
+        }
+    }
+
+    fn gain(&mut self, slopes: &[f64], factor: f64) -> Gain {
+        self.tails.clear();
+        let nearest = self.breaks.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
+        if nearest > FARTHEST {
+            return Gain { scaled: 0.0, log_scale: 0.0 };
+        }
+        let tail = |c: &f64| {
+            let z = c.abs();
+            // (z² − nearest²)/2 without cancellation.
+            let density = FRAC_1_SQRT_TAU * (-0.5 * (z - nearest) * (z + nearest)).exp();
+            Tail {
+                density,
+                probability: density * normal::mills(z),
+                excess: density * normal::tail_excess_ratio(z),
+            }
+        };
+        self.tails.extend(self.breaks.iter().map(tail));
+        let rise = |k: usize| gap(slopes[self.lines[k + 1]], slopes[self.lines[k]], factor);
+        let term = |(k, tail): (usize, &Tail)| 2.0 * (rise(k) * tail.excess);
+        let scaled = self.tails.iter().enumerate().map(term).sum();
+        Gain { scaled, log_scale: -0.5 * nearest * nearest }
+    }
+
+    /// Derivatives of the last gain in the lines of the envelope, in units of its e^(log_scale).
+    ///
+    /// The slope's derivative is in the slope after multiplication by the factor.
+    pub fn gradient(&self) -> impl Iterator<Item = LineGradient> + '_ {
+        let count = if self.tails.is_empty() { 0 } else { self.lines.len() };
+        (0..count).map(|k| {
+            let left = k.checked_sub(1).map(|l| (self.breaks[l], self.tails[l]));
+            let right = self.breaks.get(k).map(|&c| (c, self.tails[k]));
+            let density = |side: Option<(f64, Tail)>| side.map_or(0.0, |(_, tail)| tail.density);
+            LineGradient {
+                line: self.lines[k],
+                intercept: scaled_probability(left, right),
+                slope: density(left) - density(right),
+            }
+        })
+    }
+}
+
+/// P(left < Z < right), less 1 if that interval holds 0, from the tails at its ends.
+///
+/// With the 1 taken off, only small numbers of one kind are added or subtracted.
+fn scaled_probability(left: Option<(f64, Tail)>, right: Option<(f64, Tail)>) -> f64 {
+    // Signed like c: the probability beyond a break point on the side away from 0, such that the
+    // mass of an interval is the difference of these (plus 1 across 0).
+    let beyond = |side: Option<(f64, Tail)>| match side {
+        None => 0.0,
+        Some((c, tail)) if c < 0.0 => tail.probability,
+        Some((_, tail)) => -tail.probability,
+    };
+    beyond(right) - beyond(left)
+}
+
+/// Half the difference of two slopes after multiplication, safe against overflow.
+fn gap(steeper: f64, flatter: f64, factor: f64) -> f64 {
+    factor * (0.5 * steeper - 0.5 * flatter)
+}
+
+/// A break point this far out, or none at all: the gain is 0 even as a logarithm.
+const FARTHEST: f64 = 1e150;
+
+/// 1/√2π.
+const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn gain(a: &[f64], b: &[f64]) -> Gain {
+        SlopeOrder::new(b).unwrap().gain(a, 1.0, &mut Envelope::default()).unwrap()
+    }
+
+    fn largest(a: &[f64]) -> f64 {
+        a.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// E[max] by cutting the axis at every crossing of two lines and integrating the line that is
+    /// highest in the middle of each piece.
+    fn brute_force(a: &[f64], b: &[f64]) -> f64 {
+        let mut cuts = vec![-40.0, 40.0];
+        for i in 0..a.len() {
+            for j in 0..i {
+                let c = (a[i] - a[j]) / (b[j] - b[i]);
+                if c.is_finite() && c.abs() < 40.0 {
+                    cuts.push(c);
+                }
+            }
+        }
+        cuts.sort_by(f64::total_cmp);
+        let piece = |pair: &[f64]| {
+            let middle = 0.5 * (pair[0] + pair[1]);
+            let height = |j: &usize| a[*j] + b[*j] * middle;
+            let top = (0..a.len()).max_by(|i, j| height(i).total_cmp(&height(j))).unwrap();
+            // Mass on the side where it is small, for accuracy in the tails.
+            let mass = if pair[0] > 0.0 {
+                normal::cdf(-pair[0]) - normal::cdf(-pair[1])
+            } else {
+                normal::cdf(pair[1]) - normal::cdf(pair[0])
+            };
+            a[top] * mass + b[top] * (normal::pdf(pair[0]) - normal::pdf(pair[1]))
+        };
+        cuts.windows(2).map(piece).sum()
+    }
+
+    fn lines(value: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = Vec<(f64, f64)>> {
+        prop::collection::vec((value.clone(), value), 1..40)
+    }
+
+    fn check_against_brute_force(lines: &[(f64, f64)], scale: f64) {
+        let (a, b): (Vec<f64>, Vec<f64>) = lines.iter().copied().unzip();
+        let found = gain(&a, &b);
+        assert!(found.scaled >= 0.0);
+        let expected = brute_force(&a, &b) - largest(&a);
+        let error = (found.value() - expected).abs();
+        assert!(error <= 1e-12 * scale, "{} is {error:e} off {expected}", found.value());
+    }
+
+    proptest! {
+        #[test]
+        fn random_lines_match_brute_force(lines in lines(-3.0..3.0f64)) {
+            check_against_brute_force(&lines, 3.0);
+        }
+
+        #[test]
+        fn tied_and_parallel_lines_match_brute_force(lines in lines((-3..3i32).prop_map(f64::from))) {
+            check_against_brute_force(&lines, 3.0);
+        }
+
+        #[test]
+        fn nearly_parallel_lines_match_brute_force(
+            lines in lines((-3..3i32, -4..4i32).prop_map(|(k, e)| f64::from(k) + 1e-14 * f64::from(e))),
+        ) {
+            check_against_brute_force(&lines, 3.0);
+        }
+
+        #[test]
+        fn huge_lines_match_scaled_ones(lines in lines(-3.0..3.0f64)) {
+            let (a, b): (Vec<f64>, Vec<f64>) = lines.into_iter().unzip();
+            let times = |v: &[f64], s: f64| v.iter().map(|x| x * s).collect::<Vec<_>>();
+            let plain = gain(&a, &b).value();
+            for scale in [1e-300, 1e200, 5e307] {
+                let scaled = gain(&times(&a, scale), &times(&b, scale)).value() / scale;
+                prop_assert!((scaled - plain).abs() <= 1e-12 * plain.max(1e-3), "{scaled} {plain}");
+            }
+        }
+
+        #[test]
+        fn gradients_match_finite_differences(lines in lines(-3.0..3.0f64), pick in 0usize..40) {
+            let (a, b): (Vec<f64>, Vec<f64>) = lines.into_iter().unzip();
+            let (pick, h) = (pick % a.len(), 1e-6);
+            let mut envelope = Envelope::default();
+            let found = SlopeOrder::new(&b).unwrap().gain(&a, 1.0, &mut envelope).unwrap();
+            let unit = found.log_scale.exp();
+            let gradient = envelope.gradient().find(|g| g.line == pick);
+            let value = |da: f64, db: f64| {
+                let (mut a, mut b) = (a.clone(), b.clone());
+                a[pick] += da;
+                b[pick] += db;
+                gain(&a, &b).value()
+            };
+            let (in_a, in_b) = ((value(h, 0.0) - value(-h, 0.0)) / (2.0 * h),
+                                (value(0.0, h) - value(0.0, -h)) / (2.0 * h));
+            let (ga, gb) = gradient.map_or((0.0, 0.0), |g| (g.intercept * unit, g.slope * unit));
+            // A second line within h of the best intercept makes max a kinked there.
+            let mut sorted = a.clone();
+            sorted.sort_by(|x, y| y.total_cmp(x));
+            prop_assume!(sorted.len() < 2 || sorted[0] - sorted[1] > 3.0 * h);
+            prop_assert!((ga - in_a).abs() < 1e-5, "{ga} {in_a}");
+            prop_assert!((gb - in_b).abs() < 1e-5, "{gb} {in_b}");
+        }
+
+        #[test]
+        fn one_sort_serves_scaled_slopes(lines in lines(-3.0..3.0f64), factor in 0.0..2.0f64) {
+            let (a, b): (Vec<f64>, Vec<f64>) = lines.into_iter().unzip();
+            let shared = SlopeOrder::new(&b).unwrap();
+            let found = shared.gain(&a, factor, &mut Envelope::default()).unwrap().value();
+            let own = gain(&a, &b.iter().map(|s| s * factor).collect::<Vec<_>>()).value();
+            prop_assert!((found - own).abs() <= 1e-13);
+        }
+    }
+
+    #[test]
+    fn the_logarithm_is_right_where_the_gain_underflows() {
+        // Two lines: gain = f(−c), so its logarithm is that of the expected excess.
+        for c in [0.0, 1.0, 10.0, 37.0, 40.0, 1e3, 1e6] {
+            let found = gain(&[0.0, -c], &[0.0, 1.0]);
+            let expected = normal::log_expected_excess(-c);
+            assert!((found.log() - expected).abs() <= 1e-14 * expected.abs().max(1.0), "{c}");
+        }
+        assert_eq!(gain(&[0.0, -1e6], &[0.0, 1.0]).value(), 0.0);
+    }
+
+    #[test]
+    fn the_gradient_of_the_logarithm_is_right_where_the_gain_underflows() {
+        let (a, b, h) = ([0.0, -40.0, -40.41], [0.0, 1.0, -1.01], 1e-6);
+        let mut envelope = Envelope::default();
+        let found = SlopeOrder::new(&b).unwrap().gain(&a, 1.0, &mut envelope).unwrap();
+        let shifted = |line: usize, da: f64, db: f64| {
+            let (mut a, mut b) = (a, b);
+            a[line] += da;
+            b[line] += db;
+            gain(&a, &b).log()
+        };
+        let mut seen = 0;
+        for g in envelope.gradient() {
+            let in_a = (shifted(g.line, h, 0.0) - shifted(g.line, -h, 0.0)) / (2.0 * h);
+            let in_b = (shifted(g.line, 0.0, h) - shifted(g.line, 0.0, -h)) / (2.0 * h);
+            assert!((g.intercept / found.scaled / in_a - 1.0).abs() < 1e-6);
+            assert!((g.slope / found.scaled / in_b - 1.0).abs() < 1e-6);
+            seen += 1;
+        }
+        assert_eq!(seen, 3);
+    }
+
+    #[test]
+    fn degenerate_lines_have_no_gain_and_bad_ones_are_refused() {
+        for (a, b) in [
+            (vec![], vec![]),
+            (vec![1.0], vec![2.0]),
+            (vec![1.0; 5], vec![0.5; 5]),
+            (vec![3.0, 1.0, 3.0], vec![0.0; 3]),
+            (vec![1e300, -1e300], vec![5e-324, 0.0]),
+            (vec![f64::MAX, f64::MIN], vec![0.0, f64::MIN_POSITIVE]),
+        ] {
+            let found = gain(&a, &b);
+            assert_eq!((found.value(), found.log()), (0.0, f64::NEG_INFINITY), "{a:?} {b:?}");
+        }
+        let order = SlopeOrder::new(&[0.0, 1.0]).unwrap();
+        let mut envelope = Envelope::default();
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(SlopeOrder::new(&[0.0, bad]).is_err());
+            assert!(order.gain(&[0.0, bad], 1.0, &mut envelope).is_err());
+            assert!(order.gain(&[0.0, 0.0], bad, &mut envelope).is_err());
+        }
+        assert!(order.gain(&[0.0, 0.0], -1.0, &mut envelope).is_err());
+        assert!(order.gain(&[0.0], 1.0, &mut envelope).is_err());
+    }
+}
