@@ -33,8 +33,12 @@ impl Data {
         points.check_finite("observed points")?;
         check_finite("observed values", values)?;
         let groups = group_equal(points);
-        let mut data =
-            Self { points: Points::new(points.dim()), values: vec![], counts: vec![], scatter: 0.0 };
+        let mut data = Self {
+            points: Points::new(points.dim()),
+            values: vec![],
+            counts: vec![],
+            scatter: 0.0,
+        };
         for group in &groups {
             let count = group.len() as f64;
             // Divided first: the sum of huge values may overflow where their mean does not.

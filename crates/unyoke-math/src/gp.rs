@@ -13,7 +13,7 @@ use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::kernel::{Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
-use crate::simd::vectorised;
+use crate::simd::{dot, vectorised};
 use rayon::prelude::*;
 
 /// Points that share one pass over the data when means are computed in bulk.
@@ -471,8 +471,4 @@ impl Fantasies<'_> {
         let covariances = &[self.steps[fantasy]];
         self.set.gradient(&candidate, Adjoint { mean: 1.0, variance: 0.0, covariances })
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
-use crate::simd::{exp, vectorised};
+use crate::simd::{exp, vectorised, weighted_squares};
 
 /// Shape of a covariance function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,7 +41,10 @@ const MOST: f64 = 1e150;
 fn matern52(r2: f64) -> Profile {
     let s = (5.0 * r2).sqrt().min(FARTHEST);
     let e = exp(-s);
-    Profile { value: s.mul_add(s.mul_add(1.0 / 3.0, 1.0), 1.0) * e, slope: -5.0 / 6.0 * (1.0 + s) * e }
+    Profile {
+        value: s.mul_add(s.mul_add(1.0 / 3.0, 1.0), 1.0) * e,
+        slope: -5.0 / 6.0 * (1.0 + s) * e,
+    }
 }
 
 #[inline(always)]
@@ -269,11 +272,29 @@ impl Scaled {
         );
     }
 
-    /// Σ_d (z_id − z_d)² on its own for input `d`, multiplied by weights and summed:
-    /// Σᵢ wᵢ (z_id − z_d)².
-    pub(crate) fn weighted_square(&self, d: usize, zd: f64, from: usize, weights: &[f64]) -> f64 {
-        let column = &self.columns[d][from..];
-        column.iter().zip(weights).map(|(v, w)| w * (v - zd) * (v - zd)).sum()
+    /// r² of every pair i > j, ordered by j, then i.
+    pub(crate) fn pair_distances(&self) -> Vec<f64> {
+        let mut r2 = vec![0.0; self.len * self.len.saturating_sub(1) / 2];
+        let mut rest = &mut r2[..];
+        for j in 0..self.len {
+            let (column, tail) = rest.split_at_mut(self.len - j - 1);
+            self.squared_distances(&self.point(j), j + 1..self.len, column);
+            rest = tail;
+        }
+        r2
+    }
+
+    /// Σ over pairs i > j of w_ij (z_id − z_jd)², the pairs ordered as in `pair_distances`.
+    pub(crate) fn weighted_pair_squares(&self, d: usize, weights: &[f64]) -> f64 {
+        let column = &self.columns[d];
+        let mut rest = weights;
+        let mut sum = 0.0;
+        for (j, &z) in column.iter().enumerate() {
+            let (here, tail) = rest.split_at(self.len - j - 1);
+            sum += weighted_squares(&column[j + 1..], z, here);
+            rest = tail;
+        }
+        sum
     }
 
     /// k(xᵢ, x) for all points, given the scaled x.
@@ -350,8 +371,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const FAMILIES: [Family; 3] =
-        [Family::Matern52, Family::Matern32, Family::SquaredExponential];
+    const FAMILIES: [Family; 3] = [Family::Matern52, Family::Matern32, Family::SquaredExponential];
 
     #[test]
     fn profiles_have_their_textbook_values() {

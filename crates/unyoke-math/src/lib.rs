@@ -9,10 +9,19 @@ mod simd;
 
 pub mod linalg;
 
+pub mod normal;
+pub mod gamma;
+pub mod random;
+pub mod sobol;
+
+pub mod envelope;
+
+pub mod optimize;
+
 pub mod data;
 pub mod kernel;
-
 pub mod gp;
+pub mod fit;
 
 pub use error::{Error, Result};
 pub use points::Points;

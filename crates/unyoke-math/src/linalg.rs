@@ -245,7 +245,8 @@ impl Cholesky {
 
 /// Overwrites the lower triangle by its Cholesky factor; fails with the index of the bad pivot.
 fn factor_in_place(data: &mut [f64], order: usize) -> std::result::Result<(), usize> {
-    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(order, Par::Seq, Default::default());
+    let scratch =
+        llt::factor::cholesky_in_place_scratch::<f64>(order, Par::Seq, Default::default());
     let mut memory = MemBuffer::new(scratch);
     let view = MatMut::from_column_major_slice_mut(data, order, order);
     let stack = MemStack::new(&mut memory);
@@ -275,7 +276,8 @@ mod tests {
         let mut a = Matrix::zeros(order, order);
         for i in 0..order {
             for j in 0..order {
-                let dot: f64 = (0..order).map(|k| seeds[i * order + k] * seeds[j * order + k]).sum();
+                let dot: f64 =
+                    (0..order).map(|k| seeds[i * order + k] * seeds[j * order + k]).sum();
                 a.set(i, j, dot + if i == j { 0.5 } else { 0.0 });
             }
         }

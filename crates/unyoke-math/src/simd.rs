@@ -35,6 +35,51 @@ impl<R, F: FnOnce() -> R> NullaryFnOnce for Call<F> {
     }
 }
 
+/// Partial sums kept side by side, so that a sum can use vector registers.
+///
+/// Their number is fixed: it, not the machine, decides the order of the additions.
+const LANES: usize = 8;
+
+/// Folds `term` over pairs, LANES at a time.
+#[inline(always)]
+fn sum_pairs(a: &[f64], b: &[f64], term: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    vectorised(
+        #[inline(always)]
+        || {
+            let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+            let rest = a.remainder().iter().zip(b.remainder());
+            let mut lanes = [0.0; LANES];
+            for (x, y) in a.zip(b) {
+                for i in 0..LANES {
+                    lanes[i] = term(x[i], y[i], lanes[i]);
+                }
+            }
+            let last = rest.fold(0.0, |sum, (x, y)| term(*x, *y, sum));
+            lanes.iter().sum::<f64>() + last
+        },
+    )
+}
+
+/// aᵀ b, for slices of one length.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    sum_pairs(
+        a,
+        b,
+        #[inline(always)]
+        |x, y, sum| x.mul_add(y, sum),
+    )
+}
+
+/// Σᵢ wᵢ (aᵢ − c)², for slices of one length.
+pub(crate) fn weighted_squares(a: &[f64], c: f64, weights: &[f64]) -> f64 {
+    sum_pairs(
+        a,
+        weights,
+        #[inline(always)]
+        |x, w, sum| ((x - c) * (x - c)).mul_add(w, sum),
+    )
+}
+
 /// Adding and subtracting 1.5 · 2⁵² rounds a number below 2⁵¹ to the nearest integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
@@ -162,6 +207,18 @@ mod tests {
             let CosSin { cos, sin } = cos_sin_turns(t);
             assert!((cos - libm::cos(std::f64::consts::TAU * r)).abs() < 1e-15, "{t}");
             assert!((sin - libm::sin(std::f64::consts::TAU * r)).abs() < 1e-15, "{t}");
+        }
+    }
+
+    #[test]
+    fn sums_agree_with_plain_sums_at_every_length() {
+        for n in 0..40 {
+            let a: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+            let b: Vec<f64> = (0..n).map(|i| (i as f64 * 1.3).cos()).collect();
+            let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            assert!((dot(&a, &b) - plain).abs() < 1e-14);
+            let squares: f64 = a.iter().zip(&b).map(|(x, w)| w * (x - 0.3).powi(2)).sum();
+            assert!((weighted_squares(&a, 0.3, &b) - squares).abs() < 1e-14);
         }
     }
 

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use serde::Deserialize;
+use unyoke_math::Points;
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
-use unyoke_math::Points;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,7 +62,10 @@ impl Model {
 /// the size of the prior variance, which is what 1e-9 can refer to.
 fn assert_close(found: f64, expected: f64, scale: f64, what: &str) {
     let error = (found - expected).abs();
-    assert!(error <= 1e-9 * scale.max(expected.abs()), "{what}: {found} is {error:e} off {expected}");
+    assert!(
+        error <= 1e-9 * scale.max(expected.abs()),
+        "{what}: {found} is {error:e} off {expected}"
+    );
 }
 
 #[test]
@@ -109,7 +112,8 @@ fn appending_rows_one_by_one_gives_the_same_posterior() {
         let gp = case.gp.condition();
         let points = case.gp.points();
         let mut grown =
-            Gp::new(gp.kernel().clone(), gp.prior_mean(), gp.noise(), &Data::empty(gp.dim())).unwrap();
+            Gp::new(gp.kernel().clone(), gp.prior_mean(), gp.noise(), &Data::empty(gp.dim()))
+                .unwrap();
         for (x, y) in points.rows().zip(&case.gp.y) {
             grown.append(x, *y, gp.noise()).unwrap();
         }

@@ -1,0 +1,488 @@
+//! Hyper-parameters by maximum a posteriori.
+//!
+//! Maximises log p(y | X, θ) + log p(θ) over length scales, output scale (a variance), noise
+//! variance and prior mean. Each prior is a density of the hyper-parameter itself; the optimiser
+//! works with logarithms, without a Jacobian. A fitted mean is not searched for: given the rest,
+//! the best constant is (1ᵀK⁻¹y)/(1ᵀK⁻¹1), and it is put in exactly.
+//!
+//! Meant for inputs in the unit cube and standardised outputs; the search is bounded accordingly.
+
+use crate::data::Data;
+use crate::error::{Result, check_shape};
+use crate::gamma::Gamma;
+use crate::gp::Gp;
+use crate::kernel::{Family, Kernel};
+use crate::linalg::Cholesky;
+use crate::optimize::{self, Bounds, Stopping};
+use crate::points::Points;
+use crate::simd::dot;
+use crate::sobol;
+
+/// Whether inputs share a length scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lengthscales {
+    /// One for all inputs.
+    #[default]
+    Isotropic,
+    /// One for each input (automatic relevance determination), each with the same prior.
+    PerInput,
+}
+
+/// What is known of the observation noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Its variance.
+    Fixed(f64),
+    /// Only that its variance is at least `lower`, and perhaps a prior.
+    Fitted {
+        /// Prior of the variance.
+        prior: Option<Gamma>,
+        /// Smallest admissible variance.
+        lower: f64,
+    },
+}
+
+/// What is known of the prior mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Mean {
+    /// Its value.
+    Fixed(f64),
+    /// Nothing: a flat prior.
+    Fitted,
+}
+
+/// A Gaussian process before its hyper-parameters are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Shape of the covariance function.
+    pub family: Family,
+    /// Shared length scale, or one per input.
+    pub lengthscales: Lengthscales,
+    /// Prior of each length scale.
+    pub lengthscale_prior: Option<Gamma>,
+    /// Prior of the output scale.
+    pub outputscale_prior: Option<Gamma>,
+    /// Observation noise.
+    pub noise: Noise,
+    /// Prior mean.
+    pub mean: Mean,
+}
+
+/// Values of all hyper-parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hyper {
+    /// One, or one per input.
+    pub lengthscales: Vec<f64>,
+    /// Prior variance of the function.
+    pub outputscale: f64,
+    /// Variance of one observation's noise.
+    pub noise: f64,
+    /// Prior mean of the function.
+    pub mean: f64,
+}
+
+impl Hyper {
+    /// The Gaussian process with these hyper-parameters, conditioned on `data`.
+    pub fn condition(&self, family: Family, data: &Data) -> Result<Gp> {
+        Gp::new(self.kernel(family, data.points().dim())?, self.mean, self.noise, data)
+    }
+
+    fn kernel(&self, family: Family, dim: usize) -> Result<Kernel> {
+        Kernel::new(family, dim, &self.lengthscales, self.outputscale)
+    }
+}
+
+/// The logarithm of the posterior density at given hyper-parameters, and its derivatives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogPosterior {
+    /// log p(y | X, θ).
+    pub likelihood: f64,
+    /// log p(θ).
+    pub prior: f64,
+    /// Derivatives of the sum in each hyper-parameter, in the shape of the hyper-parameters.
+    pub gradient: Hyper,
+}
+
+impl LogPosterior {
+    /// Likelihood plus prior.
+    pub fn value(&self) -> f64 {
+        self.likelihood + self.prior
+    }
+}
+
+/// The most probable hyper-parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Where the posterior density is largest.
+    pub hyper: Hyper,
+    /// Its logarithm there.
+    pub log_posterior: f64,
+}
+
+/// Search effort of [`Model::fit`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// Points at which the posterior is looked at first.
+    pub raw: usize,
+    /// How many of them to climb from.
+    pub restarts: usize,
+    /// When a climb ends.
+    pub stopping: Stopping,
+    /// Seed of the raw points.
+    pub seed: u64,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        let stopping = Stopping { iterations: 100, gradient: 1e-5, gain: 1e-10 };
+        Self { raw: 24, restarts: 3, stopping, seed: 0 }
+    }
+}
+
+/// Widest range of hyper-parameters that the search considers.
+const LENGTHSCALE_RANGE: [f64; 2] = [1e-3, 1e3];
+const OUTPUTSCALE_RANGE: [f64; 2] = [1e-4, 1e4];
+const LARGEST_NOISE: f64 = 1e3;
+
+impl Model {
+    /// Log posterior density and its gradient at `hyper`.
+    pub fn log_posterior(&self, data: &Data, hyper: &Hyper) -> Result<LogPosterior> {
+        self.check_lengthscales(data, hyper)?;
+        Terms::new(self, data, hyper.clone())?.with_gradient(self, data)
+    }
+
+    /// Finds the most probable hyper-parameters.
+    ///
+    /// Climbs from `warm` (the last fit, if there is one) and from the best of a few raw points;
+    /// deterministic, whatever the number of threads.
+    ///
+    /// ```
+    /// use unyoke_math::{Points, data::Data, gamma::Gamma, kernel::Family};
+    /// use unyoke_math::fit::{Lengthscales, Mean, Model, Noise, Search};
+    ///
+    /// let points = Points::from_rows(1, (0..9).map(|i| [i as f64 / 8.0]))?;
+    /// let values: Vec<f64> = points.rows().map(|x| (6.0 * x[0]).sin()).collect();
+    /// let model = Model {
+    ///     family: Family::Matern52,
+    ///     lengthscales: Lengthscales::Isotropic,
+    ///     lengthscale_prior: Some(Gamma::new(3.0, 6.0)?),
+    ///     outputscale_prior: Some(Gamma::new(2.0, 0.15)?),
+    ///     noise: Noise::Fixed(1e-4),
+    ///     mean: Mean::Fitted,
+    /// };
+    /// let data = Data::new(&points, &values)?;
+    /// let fit = model.fit(&data, None, &Search::default())?;
+    /// let gp = fit.hyper.condition(model.family, &data)?;
+    /// assert!((gp.predict(&[0.3]).mean - (1.8f64).sin()).abs() < 0.02);
+    /// # Ok::<(), unyoke_math::Error>(())
+    /// ```
+    pub fn fit(&self, data: &Data, warm: Option<&Hyper>, search: &Search) -> Result<Fit> {
+        let space = LogSpace::new(self, data.points().dim())?;
+        let value = |theta: &[f64]| {
+            Terms::new(self, data, space.hyper(theta, self)).map_or(f64::NAN, |terms| terms.value())
+        };
+        let raw = space.raw_points(self, search)?;
+        let values: Vec<f64> = raw.rows().map(value).collect();
+        let mut starts = Points::new(raw.dim());
+        if let Some(warm) = warm {
+            starts.push(&space.theta(warm, self))?;
+        }
+        for i in optimize::largest(&values, search.restarts.max(1)) {
+            starts.push(raw.row(i))?;
+        }
+        let objective = || {
+            |theta: &[f64], gradient: &mut [f64]| {
+                self.log_space_gradient(data, &space, theta, gradient).unwrap_or(f64::NAN)
+            }
+        };
+        let optima = optimize::maximize_each(objective, &starts, &space.bounds, &search.stopping)?;
+        let theta = optimize::best(optima).map_or_else(Vec::new, |optimum| optimum.x);
+        let terms = Terms::new(self, data, space.hyper(&theta, self))?;
+        Ok(Fit { log_posterior: terms.value(), hyper: terms.hyper })
+    }
+
+    fn log_space_gradient(
+        &self,
+        data: &Data,
+        space: &LogSpace,
+        theta: &[f64],
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        let terms = Terms::new(self, data, space.hyper(theta, self))?;
+        let hyper = terms.hyper.clone();
+        let posterior = terms.with_gradient(self, data)?;
+        // d/dlog θ = θ d/dθ.
+        let derivatives = space.flatten(&posterior.gradient);
+        for ((g, slope), value) in gradient.iter_mut().zip(derivatives).zip(space.flatten(&hyper)) {
+            *g = slope * value;
+        }
+        Ok(posterior.value())
+    }
+
+    fn check_lengthscales(&self, data: &Data, hyper: &Hyper) -> Result<()> {
+        let expected = self.lengthscale_count(data.points().dim());
+        check_shape("length scales", expected, hyper.lengthscales.len())
+    }
+
+    fn lengthscale_count(&self, dim: usize) -> usize {
+        match self.lengthscales {
+            Lengthscales::Isotropic => 1,
+            Lengthscales::PerInput => dim,
+        }
+    }
+
+    /// Σ log p over the hyper-parameters that have a prior.
+    fn log_prior(&self, hyper: &Hyper) -> f64 {
+        let density =
+            |prior: Option<Gamma>, value: f64| prior.map_or(0.0, |p| p.log_density(value));
+        let lengthscales = hyper.lengthscales.iter();
+        lengthscales.map(|&l| density(self.lengthscale_prior, l)).sum::<f64>()
+            + density(self.outputscale_prior, hyper.outputscale)
+            + density(self.noise_prior(), hyper.noise)
+    }
+
+    fn noise_prior(&self) -> Option<Gamma> {
+        match self.noise {
+            Noise::Fixed(_) => None,
+            Noise::Fitted { prior, .. } => prior,
+        }
+    }
+}
+
+/// The log likelihood with the intermediate results that its gradient needs.
+struct Terms {
+    hyper: Hyper,
+    prior: f64,
+    likelihood: f64,
+    inputs: crate::kernel::Scaled,
+    kernel: Kernel,
+    pairs: Vec<f64>,
+    slopes: Vec<f64>,
+    factor: Cholesky,
+    residuals: Vec<f64>,
+    alpha: Vec<f64>,
+}
+
+impl Terms {
+    /// Likelihood and prior at `hyper`; a fitted mean is replaced by the best one.
+    fn new(model: &Model, data: &Data, mut hyper: Hyper) -> Result<Self> {
+        let kernel = hyper.kernel(model.family, data.points().dim())?;
+        let inputs = kernel.scale(data.points())?;
+        let pairs = inputs.pair_distances();
+        let (mut covariances, mut slopes) = (pairs.clone(), vec![0.0; pairs.len()]);
+        model.family.values_and_slopes(hyper.outputscale, &mut covariances, &mut slopes);
+        let factor = factorise(&covariances, hyper.outputscale, hyper.noise, data.counts())?;
+        let mut alpha = data.values().to_vec();
+        factor.solve(&mut alpha);
+        if model.mean == Mean::Fitted && !data.is_empty() {
+            let mut ones = vec![1.0; data.len()];
+            factor.solve(&mut ones);
+            hyper.mean = alpha.iter().sum::<f64>() / ones.iter().sum::<f64>();
+        }
+        let residuals: Vec<f64> = data.values().iter().map(|y| y - hyper.mean).collect();
+        alpha.copy_from_slice(&residuals);
+        factor.solve(&mut alpha);
+        let likelihood = -0.5
+            * (dot(&residuals, &alpha)
+                + factor.log_determinant()
+                + data.len() as f64 * LN_TAU
+                + replicate_term(data, hyper.noise));
+        let prior = model.log_prior(&hyper);
+        Ok(Self {
+            hyper,
+            prior,
+            likelihood,
+            inputs,
+            kernel,
+            pairs,
+            slopes,
+            factor,
+            residuals,
+            alpha,
+        })
+    }
+
+    fn value(&self) -> f64 {
+        self.likelihood + self.prior
+    }
+
+    /// ∂/∂θ log p(y | X, θ) = ½ tr(W ∂K/∂θ) with W = α αᵀ − K⁻¹, plus the priors' derivatives.
+    fn with_gradient(mut self, model: &Model, data: &Data) -> Result<LogPosterior> {
+        let Hyper { outputscale, noise, .. } = self.hyper;
+        let inverse = self.factor.inverse_lower();
+        let diagonal =
+            (0..data.len()).map(|i| (self.alpha[i].powi(2) - inverse.get(i, i)) / data.counts()[i]);
+        let noise_trace: f64 = diagonal.sum();
+        // tr(W (K − noise)) needs no pass over the pairs: tr(W K) = rᵀα − n.
+        let kernel_trace =
+            dot(&self.residuals, &self.alpha) - data.len() as f64 - noise * noise_trace;
+        let lengthscales = self.lengthscale_gradient(&inverse);
+        let derivative =
+            |prior: Option<Gamma>, at: f64| prior.map_or(0.0, |p| p.log_density_derivative(at));
+        let with_prior =
+            |(gradient, at): (&f64, &f64)| gradient + derivative(model.lengthscale_prior, *at);
+        let gradient = Hyper {
+            lengthscales: lengthscales
+                .iter()
+                .zip(&self.hyper.lengthscales)
+                .map(with_prior)
+                .collect(),
+            outputscale: 0.5 * kernel_trace / outputscale
+                + derivative(model.outputscale_prior, outputscale),
+            noise: 0.5 * noise_trace
+                + replicate_derivative(data, noise)
+                + derivative(model.noise_prior(), noise),
+            mean: self.alpha.iter().sum(),
+        };
+        Ok(LogPosterior { likelihood: self.likelihood, prior: self.prior, gradient })
+    }
+
+    /// ½ tr(W ∂K/∂ℓ): pair (i, j) counts twice, and ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d.
+    fn lengthscale_gradient(&mut self, inverse: &crate::linalg::Matrix) -> Vec<f64> {
+        let n = self.alpha.len();
+        let mut rest = &mut self.slopes[..];
+        for j in 0..n {
+            let (column, tail) = rest.split_at_mut(n - j - 1);
+            let (alpha, inverse) = (&self.alpha[j + 1..], &inverse.col(j)[j + 1..]);
+            for ((slope, a), k) in column.iter_mut().zip(alpha).zip(inverse) {
+                *slope *= a * self.alpha[j] - k;
+            }
+            rest = tail;
+        }
+        match self.hyper.lengthscales.as_slice() {
+            [shared] => vec![-2.0 * dot(&self.slopes, &self.pairs) / shared],
+            each => {
+                let inputs = &self.inputs;
+                let sum = |d: usize| inputs.weighted_pair_squares(d, &self.slopes);
+                let scales = self.kernel.inverse_lengthscales();
+                (0..each.len()).map(|d| -2.0 * sum(d) * scales[d]).collect()
+            }
+        }
+    }
+}
+
+/// ln 2π.
+const LN_TAU: f64 = 1.837_877_066_409_345_3;
+
+/// The factor of K = k(X, X) + diag(noise/count), from the covariances of the pairs i > j.
+fn factorise(pairs: &[f64], variance: f64, noise: f64, counts: &[f64]) -> Result<Cholesky> {
+    let n = counts.len();
+    let mut k = crate::linalg::Matrix::zeros(n, n);
+    let mut rest = pairs;
+    for (j, count) in counts.iter().enumerate() {
+        let (column, tail) = rest.split_at(n - j - 1);
+        let target = &mut k.col_mut(j)[j..];
+        target[0] = variance + noise / count;
+        target[1..].copy_from_slice(column);
+        rest = tail;
+    }
+    Cholesky::new(&k)
+}
+
+/// What replicates add to −2 log likelihood beyond that of their means:
+/// Σ ((c − 1) ln 2πσ² + ln c) + scatter/σ².
+fn replicate_term(data: &Data, noise: f64) -> f64 {
+    let extra: f64 = data.counts().iter().map(|c| c - 1.0).sum();
+    if extra == 0.0 {
+        return 0.0;
+    }
+    let logs: f64 = data.counts().iter().map(|c| c.ln()).sum();
+    extra * (LN_TAU + noise.ln()) + logs + data.scatter() / noise
+}
+
+/// Derivative of −½ [`replicate_term`] in the noise variance.
+fn replicate_derivative(data: &Data, noise: f64) -> f64 {
+    let extra: f64 = data.counts().iter().map(|c| c - 1.0).sum();
+    if extra == 0.0 { 0.0 } else { -0.5 * (extra / noise - data.scatter() / (noise * noise)) }
+}
+
+/// The coordinates of the search: logarithms of what is to be found.
+struct LogSpace {
+    lengthscales: usize,
+    noise_fitted: bool,
+    bounds: Bounds,
+}
+
+impl LogSpace {
+    fn new(model: &Model, dim: usize) -> Result<Self> {
+        let lengthscales = model.lengthscale_count(dim);
+        let mut ranges = vec![LENGTHSCALE_RANGE; lengthscales];
+        ranges.push(OUTPUTSCALE_RANGE);
+        let noise_fitted = match model.noise {
+            Noise::Fixed(_) => false,
+            Noise::Fitted { lower, .. } => {
+                crate::error::check_positive("lower bound of the noise variance", lower)?;
+                ranges.push([lower, lower.max(LARGEST_NOISE)]);
+                true
+            }
+        };
+        let end = |e: usize| ranges.iter().map(|range| range[e].ln()).collect();
+        Ok(Self { lengthscales, noise_fitted, bounds: Bounds::new(end(0), end(1))? })
+    }
+
+    /// The searched hyper-parameters in order.
+    fn flatten(&self, hyper: &Hyper) -> Vec<f64> {
+        let mut flat = hyper.lengthscales.clone();
+        flat.push(hyper.outputscale);
+        if self.noise_fitted {
+            flat.push(hyper.noise);
+        }
+        flat
+    }
+
+    fn theta(&self, hyper: &Hyper, model: &Model) -> Vec<f64> {
+        let mut hyper = hyper.clone();
+        // A warm start may come from a model with the other kind of length scales.
+        if hyper.lengthscales.len() != self.lengthscales {
+            let logs = hyper.lengthscales.iter().map(|l| l.ln()).sum::<f64>();
+            let mean = (logs / hyper.lengthscales.len().max(1) as f64).exp();
+            hyper.lengthscales = vec![mean; self.lengthscales];
+        }
+        if let Noise::Fitted { lower, .. } = model.noise {
+            hyper.noise = hyper.noise.max(lower);
+        }
+        self.bounds.clamp(&self.flatten(&hyper).iter().map(|v| v.ln()).collect::<Vec<_>>())
+    }
+
+    fn hyper(&self, theta: &[f64], model: &Model) -> Hyper {
+        let noise = match model.noise {
+            Noise::Fixed(noise) => noise,
+            // exp(ln v) may fall a bit short of v.
+            Noise::Fitted { lower, .. } => theta[self.lengthscales + 1].exp().max(lower),
+        };
+        let mean = match model.mean {
+            Mean::Fixed(mean) => mean,
+            Mean::Fitted => 0.0,
+        };
+        Hyper {
+            lengthscales: theta[..self.lengthscales].iter().map(|t| t.exp()).collect(),
+            outputscale: theta[self.lengthscales].exp(),
+            noise,
+            mean,
+        }
+    }
+
+    /// Sobol' points over the plausible part of the space; with a length scale per input, every
+    /// other point has all of them equal.
+    fn raw_points(&self, model: &Model, search: &Search) -> Result<Points> {
+        let around = |prior: Option<Gamma>, otherwise: f64| prior.map_or(otherwise, |p| p.mean());
+        let center = around(model.lengthscale_prior, 0.5);
+        let mut ranges = vec![[center / 8.0, center * 4.0]; self.lengthscales];
+        ranges.push([0.2, 20.0]);
+        if let Noise::Fitted { lower, .. } = model.noise {
+            ranges.push([lower, lower.max(1.0)]);
+        }
+        let mut raw = sobol::cube(ranges.len(), search.raw.max(1), search.seed)?;
+        for i in 0..raw.len() {
+            let row = raw.row_mut(i);
+            for (u, [low, high]) in row.iter_mut().zip(&ranges) {
+                *u = low.ln() + *u * (high / low).ln();
+            }
+            if i % 2 == 0 {
+                let first = row[0];
+                row[..self.lengthscales].fill(first);
+            }
+        }
+        Points::from_rows(raw.dim(), raw.rows().map(|row| self.bounds.clamp(row)))
+    }
+}
