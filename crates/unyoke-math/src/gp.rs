@@ -13,7 +13,7 @@ use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::kernel::{Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
-use crate::simd::{dot, vectorised};
+use crate::simd::dot;
 use rayon::prelude::*;
 
 /// Points that share one pass over the data when means are computed in bulk.
@@ -30,6 +30,7 @@ pub struct Gp {
     noise: f64,
     inputs: Scaled,
     residuals: Vec<f64>,
+    noises: Vec<f64>,
     factor: Cholesky,
     alpha: Vec<f64>,
 }
@@ -78,18 +79,16 @@ impl Gp {
     /// ```
     pub fn new(kernel: Kernel, mean: f64, noise: f64, data: &Data) -> Result<Self> {
         check_finite("prior mean", &[mean])?;
-        if !(noise.is_finite() && noise >= 0.0) {
-            let must = "finite and not negative";
-            return Err(Error::OutOfRange { what: "noise variance", value: noise, must });
-        }
+        check_noise(noise)?;
         let inputs = kernel.scale(data.points())?;
         let mut covariance = inputs.matrix(&kernel);
-        for (i, count) in data.counts().iter().enumerate() {
-            covariance.col_mut(i)[i] += noise / count;
+        let noises: Vec<f64> = data.counts().iter().map(|count| noise / count).collect();
+        for (i, noise) in noises.iter().enumerate() {
+            covariance.col_mut(i)[i] += noise;
         }
         let factor = Cholesky::new(&covariance)?;
         let residuals: Vec<f64> = data.values().iter().map(|y| y - mean).collect();
-        let mut gp = Self { kernel, mean, noise, inputs, residuals, factor, alpha: vec![] };
+        let mut gp = Self { kernel, mean, noise, inputs, residuals, noises, factor, alpha: vec![] };
         gp.update_alpha();
         Ok(gp)
     }
@@ -132,12 +131,14 @@ impl Gp {
         check_shape("coordinates of an appended point", self.dim(), x.len())?;
         check_finite("appended point", x)?;
         check_finite("appended value", &[value])?;
+        check_noise(noise)?;
         let z = self.kernel.scale_point(x);
         let mut row = vec![0.0; self.len()];
         self.inputs.covariances(&self.kernel, &z, &mut row);
         self.factor.append(&row, self.kernel.variance() + noise)?;
         self.inputs.push(&z);
         self.residuals.push(value - self.mean);
+        self.noises.push(noise);
         self.update_alpha();
         Ok(())
     }
@@ -211,7 +212,8 @@ impl Gp {
         let mut means = vec![self.mean; points.len()];
         let fill = |(chunk, out): (usize, &mut [f64])| {
             let start = chunk * CHUNK;
-            self.add_means(&scaled, start..start + out.len(), out);
+            let range = start..start + out.len();
+            self.inputs.add_weighted(&self.kernel, &self.alpha, &scaled, range, out);
         };
         if points.len() * self.len() >= PARALLEL {
             means.par_chunks_mut(CHUNK).enumerate().for_each(fill);
@@ -219,23 +221,6 @@ impl Gp {
             means.chunks_mut(CHUNK).enumerate().for_each(fill);
         }
         Ok(means)
-    }
-
-    fn add_means(&self, points: &Scaled, range: std::ops::Range<usize>, out: &mut [f64]) {
-        let mut covariances = [0.0; CHUNK];
-        let covariances = &mut covariances[..out.len()];
-        for (i, &alpha) in self.alpha.iter().enumerate() {
-            let z = self.inputs.point(i);
-            points.covariances_in(&self.kernel, &z, range.clone(), covariances);
-            vectorised(
-                #[inline(always)]
-                || {
-                    for (mean, k) in out.iter_mut().zip(covariances.iter()) {
-                        *mean = alpha.mul_add(*k, *mean);
-                    }
-                },
-            );
-        }
     }
 
     /// Posterior means and variances at many points.
@@ -301,18 +286,24 @@ impl Gp {
         self.factor.solve(&mut self.alpha);
     }
 
+    /// The observed points, scaled.
     pub(crate) fn inputs(&self) -> &Scaled {
         &self.inputs
     }
 
-    /// K⁻¹ r for a vector r over the observations.
-    pub(crate) fn solve(&self, r: &mut [f64]) {
-        self.factor.solve(r);
-    }
-
-    /// y − mean per observation.
+    /// y − mean per row.
     pub(crate) fn residuals(&self) -> &[f64] {
         &self.residuals
+    }
+
+    /// Noise variance per row.
+    pub(crate) fn noises(&self) -> &[f64] {
+        &self.noises
+    }
+
+    /// `r ← K⁻¹ r` for a vector over the rows.
+    pub(crate) fn solve(&self, r: &mut [f64]) {
+        self.factor.solve(r);
     }
 }
 
@@ -471,4 +462,11 @@ impl Fantasies<'_> {
         let covariances = &[self.steps[fantasy]];
         self.set.gradient(&candidate, Adjoint { mean: 1.0, variance: 0.0, covariances })
     }
+}
+
+fn check_noise(value: f64) -> Result<()> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::OutOfRange { what: "noise variance", value, must: "finite and not negative" })
 }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
 use crate::simd::{exp, vectorised, weighted_squares};
+use std::ops::Range;
 
 /// Shape of a covariance function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -251,13 +252,18 @@ impl Scaled {
         self.len += 1;
     }
 
+    /// Coordinate `d` of every point.
+    pub(crate) fn column(&self, d: usize) -> &[f64] {
+        &self.columns[d]
+    }
+
     /// The scaled coordinates of point `i`.
     pub(crate) fn point(&self, i: usize) -> Vec<f64> {
         self.columns.iter().map(|column| column[i]).collect()
     }
 
     /// r² from the scaled point `z` to the points of `range`.
-    fn squared_distances(&self, z: &[f64], range: std::ops::Range<usize>, out: &mut [f64]) {
+    fn squared_distances(&self, z: &[f64], range: Range<usize>, out: &mut [f64]) {
         out.fill(0.0);
         vectorised(
             #[inline(always)]
@@ -307,7 +313,7 @@ impl Scaled {
         &self,
         kernel: &Kernel,
         z: &[f64],
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         out: &mut [f64],
     ) {
         self.squared_distances(z, range, out);
@@ -341,6 +347,29 @@ impl Scaled {
             let terms = column.iter().zip(slopes).zip(weights);
             let sum: f64 = terms.map(|((v, slope), w)| w * slope * (z[d] - v)).sum();
             gradient[d] += 2.0 * kernel.inverse_lengthscales[d] * sum;
+        }
+    }
+
+    /// Adds Σᵢ wᵢ k(xᵢ, x) at each x of `range` among `points`, a vector loop over x per i.
+    pub(crate) fn add_weighted(
+        &self,
+        kernel: &Kernel,
+        weights: &[f64],
+        points: &Scaled,
+        range: Range<usize>,
+        out: &mut [f64],
+    ) {
+        let mut covariances = vec![0.0; out.len()];
+        for (i, &weight) in weights.iter().enumerate() {
+            points.covariances_in(kernel, &self.point(i), range.clone(), &mut covariances);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (sum, k) in out.iter_mut().zip(&covariances) {
+                        *sum = weight.mul_add(*k, *sum);
+                    }
+                },
+            );
         }
     }
 
