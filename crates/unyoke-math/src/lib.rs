@@ -24,5 +24,8 @@ pub mod gp;
 pub mod path;
 pub mod fit;
 
+pub mod pareto;
+pub mod nsga2;
+
 pub use error::{Error, Result};
 pub use points::Points;

@@ -1,0 +1,105 @@
+//! How designs of the unit cube are varied: simulated binary crossover, polynomial mutation.
+//!
+//! Powers go through `libm`, so that a seed gives the same bits on every machine.
+
+use crate::random::Rng;
+
+/// Coordinates closer than this are left as they are: crossing them would only add rounding.
+const SAME: f64 = 1e-14;
+
+/// Crosses two designs in place (Deb & Agrawal 1995, bounded as in Deb 2000): each coordinate
+/// with probability ½ moves to ½(a + b) ∓ ½β|a − b|, where β has a polynomial density around 1.
+pub(super) fn cross(a: &mut [f64], b: &mut [f64], index: f64, rng: &mut Rng) {
+    for (a, b) in a.iter_mut().zip(b) {
+        if rng.uniform() < 0.5 && (*a - *b).abs() > SAME {
+            let (low, high) = cross_coordinate(a.min(*b), a.max(*b), index, rng.uniform());
+            (*a, *b) = if rng.uniform() < 0.5 { (low, high) } else { (high, low) };
+        }
+    }
+}
+
+/// The two children, the lower first, of coordinates `low` < `high` for a uniform number `u`.
+fn cross_coordinate(low: f64, high: f64, index: f64, u: f64) -> (f64, f64) {
+    let (middle, gap) = (0.5 * (low + high), high - low);
+    let below = spread(1.0 + 2.0 * low / gap, index, u);
+    let above = spread(1.0 + 2.0 * (1.0 - high) / gap, index, u);
+    ((middle - 0.5 * below * gap).clamp(0.0, 1.0), (middle + 0.5 * above * gap).clamp(0.0, 1.0))
+}
+
+/// The spread factor β whose distribution, cut off at `most`, takes the value `u`:
+/// (uα)^(1∕(η+1)) for u ≤ 1∕α, else (2 − uα)^(−1∕(η+1)), with α = 2 − most^−(η+1).
+fn spread(most: f64, index: f64, u: f64) -> f64 {
+    let alpha = 2.0 - libm::pow(most, -(index + 1.0));
+    let inner = u * alpha;
+    let power = 1.0 / (index + 1.0);
+    if inner <= 1.0 { libm::pow(inner, power) } else { libm::pow(2.0 - inner, -power) }
+}
+
+/// Mutates one coordinate of `design` on average (Deb & Goyal 1996).
+pub(super) fn mutate(design: &mut [f64], index: f64, rng: &mut Rng) {
+    let probability = 1.0 / design.len() as f64;
+    for x in design {
+        if rng.uniform() < probability {
+            *x = (*x + shift(*x, index, rng.uniform())).clamp(0.0, 1.0);
+        }
+    }
+}
+
+/// The polynomial step from `x` for a uniform number `u`, which never leaves [0, 1]:
+/// (2u + (1 − 2u)(1 − x)^(η+1))^(1∕(η+1)) − 1 downwards for u < ½, the mirror image upwards.
+fn shift(x: f64, index: f64, u: f64) -> f64 {
+    let step = |room: f64, u: f64| {
+        let inner = 2.0 * u + (1.0 - 2.0 * u) * libm::pow(1.0 - room, index + 1.0);
+        1.0 - libm::pow(inner, 1.0 / (index + 1.0))
+    };
+    if u < 0.5 { -step(x, u) } else { step(1.0 - x, 1.0 - u) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Rng;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn children_stay_in_the_cube_and_are_numbers(
+            a in 0.0..=1.0_f64, b in 0.0..=1.0_f64, index in 0.0..60.0_f64, seed in 0..u64::MAX,
+        ) {
+            let mut rng = Rng::new(seed, 0);
+            let (mut a, mut b) = ([a, 0.0, b, 1.0], [b, 1.0, b, 0.0]);
+            cross(&mut a, &mut b, index, &mut rng);
+            mutate(&mut a, index, &mut rng);
+            prop_assert!(a.iter().chain(&b).all(|x| (0.0..=1.0).contains(x)));
+        }
+
+        #[test]
+        fn the_step_of_a_mutation_stays_inside_without_clamping(
+            x in 0.0..=1.0_f64, index in 0.0..60.0_f64, u in 0.0..1.0_f64,
+        ) {
+            let moved = x + shift(x, index, u);
+            prop_assert!((-1e-12..=1.0 + 1e-12).contains(&moved));
+        }
+
+        #[test]
+        fn far_from_the_bounds_a_crossing_keeps_the_mean(u in 0.0..1.0_f64) {
+            let (low, high) = cross_coordinate(0.499, 0.501, 15.0, u);
+            prop_assert!((low + high - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_mutation_goes_down_and_up_alike() {
+        for u in [0.01, 0.2, 0.4] {
+            assert!((shift(0.5, 20.0, u) + shift(0.5, 20.0, 1.0 - u)).abs() < 1e-15);
+        }
+        assert_eq!(shift(0.3, 20.0, 0.5), 0.0);
+        assert!((shift(0.3, 20.0, 0.0) + 0.3).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_spread_factor_is_one_in_the_middle_and_at_most_its_bound() {
+        assert!((spread(f64::INFINITY, 15.0, 0.5) - 1.0).abs() < 1e-15);
+        assert!((spread(1.5, 2.0, 1.0) - 1.5).abs() < 1e-12);
+    }
+}
