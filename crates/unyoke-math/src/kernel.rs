@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn profiles_have_their_textbook_values() {
         // At r = 1: (1 + √5 + 5/3) e^-√5, (1 + √3) e^-√3, e^-1/2, computed to 20 digits.
-        let expected = [0.52399410883182031, 0.48335772459650765, 0.60653065971263342];
+        let expected = [0.523_994_108_831_820_3, 0.483_357_724_596_507_65, 0.606_530_659_712_633_4];
         for (family, value) in FAMILIES.into_iter().zip(expected) {
             let kernel = Kernel::new(family, 1, &[0.5], 2.0).unwrap();
             let k = kernel.covariance(&[0.25], &[0.75]);
