@@ -22,8 +22,12 @@ use crate::normal;
 /// Slopes may be multiplied by any factor ≥ 0 without sorting again.
 #[derive(Debug, Clone, Default)]
 pub struct SlopeOrder {
-    slopes: Vec<f64>,
+    /// Lines by increasing slope.
     order: Vec<usize>,
+    /// Their slopes in that order.
+    slopes: Vec<f64>,
+    /// A power of two that brings the slopes to order one.
+    scale: f64,
 }
 
 /// E[max] minus the best intercept, in units of e^(log_scale).
@@ -61,7 +65,11 @@ pub struct LineGradient {
 /// Buffers of an envelope computation, to be reused.
 #[derive(Debug, Clone, Default)]
 pub struct Envelope {
-    /// Lines on the envelope, by increasing slope.
+    /// Intercepts by increasing slope, brought to order one.
+    heights: Vec<f64>,
+    /// Lines on the envelope, by increasing slope: their positions in the order of slopes.
+    kept: Vec<usize>,
+    /// The same lines by their own numbers.
     lines: Vec<usize>,
     /// Break points: `breaks[k]` lies between `lines[k]` and `lines[k + 1]`.
     breaks: Vec<f64>,
@@ -90,12 +98,13 @@ impl SlopeOrder {
     /// As [`SlopeOrder::new`], reusing the buffers.
     pub fn sort(&mut self, slopes: &[f64]) -> Result<()> {
         check_finite("slopes of the lines", slopes)?;
-        self.slopes.clear();
-        self.slopes.extend_from_slice(slopes);
         self.order.clear();
         self.order.extend(0..slopes.len());
         // Ties by index: the same envelope whatever the sorting algorithm.
         self.order.sort_unstable_by(|&i, &j| slopes[i].total_cmp(&slopes[j]).then(i.cmp(&j)));
+        self.slopes.clear();
+        self.slopes.extend(self.order.iter().map(|&j| slopes[j]));
+        self.scale = unit_scale(slopes);
         Ok(())
     }
 
@@ -127,8 +136,8 @@ impl SlopeOrder {
             let must = "finite and not negative";
             return Err(Error::OutOfRange { what: "factor of the slopes", value: factor, must });
         }
-        envelope.build(self, intercepts, factor);
-        Ok(envelope.gain(&self.slopes, factor))
+        envelope.build(self, intercepts);
+        Ok(envelope.gain(self, intercepts, factor))
     }
 }
 
@@ -139,38 +148,52 @@ impl Envelope {
     }
 
     /// Keeps the lines that are the maximum somewhere, in one pass over the sorted lines.
-    fn build(&mut self, order: &SlopeOrder, a: &[f64], factor: f64) {
-        self.lines.clear();
-        self.breaks.clear();
-        for &j in &order.order {
-            while let Some(&top) = self.lines.last() {
-                let rise = gap(order.slopes[j], order.slopes[top], factor);
-                let drop = 0.5 * a[top] - 0.5 * a[j];
-                if rise <= 0.0 {
-                    // Parallel: the higher one stays, the first of equals.
-                    if drop >= 0.0 {
-                        break;
-                    }
-                } else {
-                    let crossing = drop / rise;
-                    let starts_after = self.breaks.last().is_none_or(|&start| crossing > start);
-                    if starts_after {
-                        self.breaks.push(crossing);
-                        break;
-                    }
+    ///
+    /// Whether a line stays depends on the order of two crossings, (a₀ − a₁)/(b₁ − b₀) and
+    /// (a₁ − a₂)/(b₂ − b₁), which is decided without dividing. Multiplying all slopes by a positive
+    /// factor changes nothing here.
+    fn build(&mut self, order: &SlopeOrder, intercepts: &[f64]) {
+        let scale = unit_scale(intercepts);
+        self.heights.clear();
+        self.heights.extend(order.order.iter().map(|&j| scale * intercepts[j]));
+        let line = |i: usize| (self.heights[i], order.scale * order.slopes[i]);
+        self.kept.clear();
+        for i in 0..order.len() {
+            let (a2, b2) = line(i);
+            if let Some(&top) = self.kept.last()
+                && line(top).1 == b2
+            {
+                // Parallel: the higher one stays, the first of equals.
+                if line(top).0 >= a2 {
+                    continue;
                 }
-                self.lines.pop();
-                self.breaks.pop();
+                self.kept.pop();
             }
-            // Pushed when nothing is left to compare with, or right after its break point.
-            if self.lines.len() == self.breaks.len() {
-                self.lines.push(j);
+            while let [.., below, top] = self.kept[..] {
+                let ((a0, b0), (a1, b1)) = (line(below), line(top));
+                if (a0 - a1) * (b2 - b1) < (a1 - a2) * (b1 - b0) {
+                    break;
+                }
+                self.kept.pop();
             }
+            self.kept.push(i);
         }
+        self.lines.clear();
+        self.lines.extend(self.kept.iter().map(|&i| order.order[i]));
     }
 
-    fn gain(&mut self, slopes: &[f64], factor: f64) -> Gain {
+    fn gain(&mut self, order: &SlopeOrder, intercepts: &[f64], factor: f64) -> Gain {
+        self.breaks.clear();
         self.tails.clear();
+        // Halves of differences cannot overflow.
+        let rise =
+            |pair: &[usize]| factor * (0.5 * order.slopes[pair[1]] - 0.5 * order.slopes[pair[0]]);
+        let drop = |pair: &[usize]| 0.5 * intercepts[pair[0]] - 0.5 * intercepts[pair[1]];
+        let crossing = |(kept, lines): (&[usize], &[usize])| match rise(kept) {
+            rise if rise > 0.0 => drop(lines) / rise,
+            _ => f64::INFINITY,
+        };
+        self.breaks.extend(self.kept.windows(2).zip(self.lines.windows(2)).map(crossing));
         let nearest = self.breaks.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
         if nearest > FARTHEST {
             return Gain { scaled: 0.0, log_scale: 0.0 };
@@ -186,9 +209,8 @@ impl Envelope {
             }
         };
         self.tails.extend(self.breaks.iter().map(tail));
-        let rise = |k: usize| gap(slopes[self.lines[k + 1]], slopes[self.lines[k]], factor);
-        let term = |(k, tail): (usize, &Tail)| 2.0 * (rise(k) * tail.excess);
-        let scaled = self.tails.iter().enumerate().map(term).sum();
+        let term = |(pair, tail): (&[usize], &Tail)| 2.0 * (rise(pair) * tail.excess);
+        let scaled = self.kept.windows(2).zip(&self.tails).map(term).sum();
         Gain { scaled, log_scale: -0.5 * nearest * nearest }
     }
 
@@ -224,9 +246,16 @@ fn scaled_probability(left: Option<(f64, Tail)>, right: Option<(f64, Tail)>) -> 
     beyond(right) - beyond(left)
 }
 
-/// Half the difference of two slopes after multiplication, safe against overflow.
-fn gap(steeper: f64, flatter: f64, factor: f64) -> f64 {
-    factor * (0.5 * steeper - 0.5 * flatter)
+/// The power of two, if there is one, that brings the largest of the values to order one.
+fn unit_scale(values: &[f64]) -> f64 {
+    // Without their sign, the bits of doubles are ordered as their sizes are.
+    let largest = values.iter().map(|v| v.abs().to_bits()).max().unwrap_or(0);
+    if f64::from_bits(largest) < f64::MIN_POSITIVE {
+        return 1.0;
+    }
+    // 2^-e for a number of exponent e; the cut keeps it from being subnormal.
+    let exponent = ((largest >> 52) as i64 - 1023).min(1021);
+    f64::from_bits(((1023 - exponent) as u64) << 52)
 }
 
 /// A break point this far out, or none at all: the gain is 0 even as a logarithm.
