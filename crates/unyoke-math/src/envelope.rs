@@ -67,7 +67,9 @@ pub struct LineGradient {
 pub struct Envelope {
     /// Intercepts by increasing slope, brought to order one.
     heights: Vec<f64>,
-    /// Lines on the envelope, by increasing slope: their positions in the order of slopes.
+    /// Lines worth a closer look: their positions in the order of slopes.
+    promising: Vec<usize>,
+    /// Lines on the envelope, likewise.
     kept: Vec<usize>,
     /// The same lines by their own numbers.
     lines: Vec<usize>,
@@ -147,7 +149,7 @@ impl Envelope {
         &self.lines
     }
 
-    /// Keeps the lines that are the maximum somewhere, in one pass over the sorted lines.
+    /// Keeps the lines that are the maximum somewhere, by increasing slope.
     ///
     /// Whether a line stays depends on the order of two crossings, (a₀ − a₁)/(b₁ − b₀) and
     /// (a₁ − a₂)/(b₂ − b₁), which is decided without dividing. Multiplying all slopes by a positive
@@ -156,9 +158,10 @@ impl Envelope {
         let scale = unit_scale(intercepts);
         self.heights.clear();
         self.heights.extend(order.order.iter().map(|&j| scale * intercepts[j]));
+        self.preselect();
         let line = |i: usize| (self.heights[i], order.scale * order.slopes[i]);
         self.kept.clear();
-        for i in 0..order.len() {
+        for &i in &self.promising {
             let (a2, b2) = line(i);
             if let Some(&top) = self.kept.last()
                 && line(top).1 == b2
@@ -180,6 +183,29 @@ impl Envelope {
         }
         self.lines.clear();
         self.lines.extend(self.kept.iter().map(|&i| order.order[i]));
+    }
+
+    /// Passes over most lines cheaply: where Z > 0 the maximum is the highest line or a steeper
+    /// one, and none of these can be it while a still steeper one is as high; likewise for Z < 0.
+    fn preselect(&mut self) {
+        let heights = &self.heights;
+        let by_height = |i: &usize, j: &usize| heights[*i].total_cmp(&heights[*j]);
+        let Some(highest) = (0..heights.len()).max_by(by_height) else {
+            self.promising.clear();
+            return;
+        };
+        let record = |best: &mut f64, i: usize| {
+            let higher = heights[i] > *best;
+            *best = best.max(heights[i]);
+            Some(higher.then_some(i))
+        };
+        self.promising.clear();
+        self.promising.extend((0..highest).scan(f64::NEG_INFINITY, record).flatten());
+        self.promising.push(highest);
+        let steeper = self.promising.len();
+        let descending = (highest + 1..heights.len()).rev();
+        self.promising.extend(descending.scan(f64::NEG_INFINITY, record).flatten());
+        self.promising[steeper..].reverse();
     }
 
     fn gain(&mut self, order: &SlopeOrder, intercepts: &[f64], factor: f64) -> Gain {
