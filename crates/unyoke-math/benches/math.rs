@@ -75,7 +75,7 @@ fn posterior(c: &mut Criterion) {
     let set = gp.fixed_set(&grid).unwrap();
     let mut candidate = Candidate::default();
     c.bench("covariance of a candidate to 121 points, n = 60", || {
-        set.evaluate(black_box(&[0.3, 0.6]), &mut candidate)
+        set.evaluate(black_box(&[0.3, 0.6]), &mut candidate).unwrap()
     });
 }
 
@@ -101,7 +101,7 @@ fn envelope(c: &mut Criterion) {
     let sets = [first.fixed_set(&grid).unwrap(), second.fixed_set(&grid).unwrap()];
     let x = [0.33, 0.62];
     let mut candidate = Candidate::default();
-    sets[0].evaluate(&x, &mut candidate);
+    sets[0].evaluate(&x, &mut candidate).unwrap();
     let mut slopes = candidate.covariances().to_vec();
     slopes.push(candidate.prediction().variance);
     let deviation = (candidate.prediction().variance + 1e-4).sqrt();
@@ -110,7 +110,8 @@ fn envelope(c: &mut Criterion) {
     let intercepts: Vec<Vec<f64>> = weights
         .rows()
         .map(|w| {
-            let at_x = w[0] * first.predict(&x).mean + w[1] * second.predict(&x).mean;
+            let at_x =
+                w[0] * first.predict(&x).unwrap().mean + w[1] * second.predict(&x).unwrap().mean;
             let on_grid = sets[0].means().iter().zip(sets[1].means());
             on_grid.map(|(a, b)| w[0] * a + w[1] * b).chain([at_x]).collect()
         })

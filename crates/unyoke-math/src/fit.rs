@@ -8,11 +8,11 @@
 //! Meant for inputs in the unit cube and standardised outputs; the search is bounded accordingly.
 
 use crate::data::Data;
-use crate::error::{Result, check_shape};
+use crate::error::{Error, Result, check_positive, check_shape};
 use crate::gamma::Gamma;
 use crate::gp::Gp;
-use crate::kernel::{Family, Kernel};
-use crate::linalg::Cholesky;
+use crate::kernel::{Family, Kernel, Scaled};
+use crate::linalg::{Cholesky, Matrix};
 use crate::optimize::{self, Bounds, Stopping};
 use crate::points::Points;
 use crate::simd::dot;
@@ -146,8 +146,11 @@ const LARGEST_NOISE: f64 = 1e3;
 
 impl Model {
     /// Log posterior density and its gradient at `hyper`.
+    ///
+    /// A fitted mean is taken at its best value given the rest, whatever `hyper` holds.
     pub fn log_posterior(&self, data: &Data, hyper: &Hyper) -> Result<LogPosterior> {
         self.check_lengthscales(data, hyper)?;
+        check_noise(hyper.noise, data)?;
         Terms::new(self, data, hyper.clone())?.with_gradient(self, data)
     }
 
@@ -173,10 +176,13 @@ impl Model {
     /// let data = Data::new(&points, &values)?;
     /// let fit = model.fit(&data, None, &Search::default())?;
     /// let gp = fit.hyper.condition(model.family, &data)?;
-    /// assert!((gp.predict(&[0.3]).mean - (1.8f64).sin()).abs() < 0.02);
+    /// assert!((gp.predict(&[0.3])?.mean - (1.8f64).sin()).abs() < 0.02);
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
     pub fn fit(&self, data: &Data, warm: Option<&Hyper>, search: &Search) -> Result<Fit> {
+        if let Noise::Fixed(noise) = self.noise {
+            check_noise(noise, data)?;
+        }
         let space = LogSpace::new(self, data.points().dim())?;
         let value = |theta: &[f64]| {
             Terms::new(self, data, space.hyper(theta, self)).map_or(f64::NAN, |terms| terms.value())
@@ -254,7 +260,7 @@ struct Terms {
     hyper: Hyper,
     prior: f64,
     likelihood: f64,
-    inputs: crate::kernel::Scaled,
+    inputs: Scaled,
     kernel: Kernel,
     pairs: Vec<f64>,
     slopes: Vec<f64>,
@@ -338,7 +344,7 @@ impl Terms {
     }
 
     /// ½ tr(W ∂K/∂ℓ): pair (i, j) counts twice, and ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d.
-    fn lengthscale_gradient(&mut self, inverse: &crate::linalg::Matrix) -> Vec<f64> {
+    fn lengthscale_gradient(&mut self, inverse: &Matrix) -> Vec<f64> {
         let n = self.alpha.len();
         let mut rest = &mut self.slopes[..];
         for j in 0..n {
@@ -367,7 +373,7 @@ const LN_TAU: f64 = 1.837_877_066_409_345_3;
 /// The factor of K = k(X, X) + diag(noise/count), from the covariances of the pairs i > j.
 fn factorise(pairs: &[f64], variance: f64, noise: f64, counts: &[f64]) -> Result<Cholesky> {
     let n = counts.len();
-    let mut k = crate::linalg::Matrix::zeros(n, n);
+    let mut k = Matrix::zeros(n, n);
     let mut rest = pairs;
     for (j, count) in counts.iter().enumerate() {
         let (column, tail) = rest.split_at(n - j - 1);
@@ -377,6 +383,16 @@ fn factorise(pairs: &[f64], variance: f64, noise: f64, counts: &[f64]) -> Result
         rest = tail;
     }
     Cholesky::new(&k)
+}
+
+/// Noise may be zero only where no point was observed twice.
+fn check_noise(value: f64, data: &Data) -> Result<()> {
+    let repeated = data.counts().iter().any(|count| *count > 1.0);
+    if value.is_finite() && (value > 0.0 || (value == 0.0 && !repeated)) {
+        return Ok(());
+    }
+    let must = "finite and not negative, and positive where a point was observed twice";
+    Err(Error::OutOfRange { what: "noise variance", value, must })
 }
 
 /// What replicates add to −2 log likelihood beyond that of their means:
@@ -411,7 +427,7 @@ impl LogSpace {
         let noise_fitted = match model.noise {
             Noise::Fixed(_) => false,
             Noise::Fitted { lower, .. } => {
-                crate::error::check_positive("lower bound of the noise variance", lower)?;
+                check_positive("lower bound of the noise variance", lower)?;
                 ranges.push([lower, lower.max(LARGEST_NOISE)]);
                 true
             }

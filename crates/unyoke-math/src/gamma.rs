@@ -1,4 +1,4 @@
-//! The gamma distribution, the prior of positive quantities such as lengthscales and variances.
+//! The gamma distribution, the prior of positive quantities such as length scales and variances.
 
 use crate::error::{Result, check_positive};
 

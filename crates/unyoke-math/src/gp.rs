@@ -73,7 +73,7 @@ impl Gp {
     /// let data = Data::new(&points, &[1.0, 2.0])?;
     /// let kernel = Kernel::new(Family::Matern52, 1, &[0.5], 1.0)?;
     /// let gp = Gp::new(kernel, 0.0, 1e-6, &data)?;
-    /// let at_data = gp.predict(&[1.0]);
+    /// let at_data = gp.predict(&[1.0])?;
     /// assert!((at_data.mean - 2.0).abs() < 1e-5 && at_data.variance < 1e-5);
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
@@ -128,8 +128,7 @@ impl Gp {
     /// Fails, unchanged, when `x` is so close to earlier rows that the covariance matrix is
     /// singular to working precision.
     pub fn append(&mut self, x: &[f64], value: f64, noise: f64) -> Result<()> {
-        check_shape("coordinates of an appended point", self.dim(), x.len())?;
-        check_finite("appended point", x)?;
+        self.kernel.check_point(x)?;
         check_finite("appended value", &[value])?;
         check_noise(noise)?;
         let z = self.kernel.scale_point(x);
@@ -159,19 +158,20 @@ impl Gp {
     }
 
     /// Posterior mean and variance at `x`.
-    pub fn predict(&self, x: &[f64]) -> Prediction {
-        self.query(x).prediction()
+    pub fn predict(&self, x: &[f64]) -> Result<Prediction> {
+        Ok(self.query(x)?.prediction())
     }
 
     /// Computes what predictions at `x` and their gradients need.
-    pub fn query(&self, x: &[f64]) -> Query {
+    pub fn query(&self, x: &[f64]) -> Result<Query> {
         let mut query = Query::default();
-        self.query_into(x, &mut query);
-        query
+        self.query_into(x, &mut query)?;
+        Ok(query)
     }
 
     /// As [`Gp::query`], reusing the buffers of an earlier query.
-    pub fn query_into(&self, x: &[f64], query: &mut Query) {
+    pub fn query_into(&self, x: &[f64], query: &mut Query) -> Result<()> {
+        self.kernel.check_point(x)?;
         let n = self.len();
         self.kernel.scale_point_into(x, &mut query.scaled);
         query.covariances.resize(n, 0.0);
@@ -187,6 +187,7 @@ impl Gp {
         self.factor.solve_lower(&mut query.whitened);
         query.mean = self.mean + dot(&query.covariances, &self.alpha);
         query.variance = (self.kernel.variance() - dot(&query.whitened, &query.whitened)).max(0.0);
+        Ok(())
     }
 
     /// Gradient in x of `a` · mean + `b` · variance at the point of `query`.
@@ -268,7 +269,7 @@ impl Gp {
     pub fn fantasies(&self, x: &[f64], values: &[f64], noise: f64) -> Result<Fantasies<'_>> {
         check_finite("fantasised values", values)?;
         let set = self.fixed_set(&Points::from_rows(self.dim(), [x])?)?;
-        let prediction = self.predict(x);
+        let prediction = self.predict(x)?;
         check_positive("variance of a fantasised observation", prediction.variance + noise)?;
         let step = |value: &f64| (value - prediction.mean) / (prediction.variance + noise);
         Ok(Fantasies { steps: values.iter().map(step).collect(), set })
@@ -397,9 +398,9 @@ impl FixedSet<'_> {
     }
 
     /// Moves the candidate to `x`, reusing its buffers.
-    pub fn evaluate(&self, x: &[f64], candidate: &mut Candidate) {
+    pub fn evaluate(&self, x: &[f64], candidate: &mut Candidate) -> Result<()> {
         let Candidate { query, covariances, slopes, explained } = candidate;
-        self.gp.query_into(x, query);
+        self.gp.query_into(x, query)?;
         covariances.resize(self.len(), 0.0);
         slopes.resize(self.len(), 0.0);
         explained.resize(self.len(), 0.0);
@@ -409,6 +410,7 @@ impl FixedSet<'_> {
         for (k, e) in covariances.iter_mut().zip(explained) {
             *k -= *e;
         }
+        Ok(())
     }
 
     /// Chain rule: the gradient in x of a quantity with the given derivatives.
@@ -448,18 +450,22 @@ impl Fantasies<'_> {
     }
 
     /// Posterior mean at `x` under each outcome.
-    pub fn means(&self, x: &[f64]) -> Vec<f64> {
+    pub fn means(&self, x: &[f64]) -> Result<Vec<f64>> {
         let mut candidate = Candidate::default();
-        self.set.evaluate(x, &mut candidate);
+        self.set.evaluate(x, &mut candidate)?;
         let (mean, k) = (candidate.query.mean, candidate.covariances[0]);
-        self.steps.iter().map(|step| k.mul_add(*step, mean)).collect()
+        Ok(self.steps.iter().map(|step| k.mul_add(*step, mean)).collect())
     }
 
     /// Gradient in x of the posterior mean under outcome `fantasy`.
     pub fn mean_gradient(&self, x: &[f64], fantasy: usize) -> Result<Vec<f64>> {
+        let Some(&step) = self.steps.get(fantasy) else {
+            let must = "the number of a fantasy";
+            return Err(Error::OutOfRange { what: "fantasy", value: fantasy as f64, must });
+        };
         let mut candidate = Candidate::default();
-        self.set.evaluate(x, &mut candidate);
-        let covariances = &[self.steps[fantasy]];
+        self.set.evaluate(x, &mut candidate)?;
+        let covariances = &[step];
         self.set.gradient(&candidate, Adjoint { mean: 1.0, variance: 0.0, covariances })
     }
 }

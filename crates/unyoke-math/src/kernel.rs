@@ -206,6 +206,12 @@ impl Kernel {
         Ok(Scaled { len: points.len(), columns })
     }
 
+    /// Fails unless `x` is a finite point of the right dimension.
+    pub(crate) fn check_point(&self, x: &[f64]) -> Result<()> {
+        check_shape("coordinates of a point", self.dim(), x.len())?;
+        check_finite("coordinates of a point", x)
+    }
+
     /// One point in units of the length scales.
     pub(crate) fn scale_point(&self, x: &[f64]) -> Vec<f64> {
         let mut z = Vec::with_capacity(self.dim());

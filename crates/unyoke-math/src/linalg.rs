@@ -166,7 +166,8 @@ impl Cholesky {
         let smallest = f64::EPSILON * (self.order + 1) as f64 * diagonal;
         if !pivot.is_finite() || pivot <= smallest {
             let order = self.order + 1;
-            return Err(Error::NotPositiveDefinite { order, pivot: self.order, jitter: 0.0 });
+            let jitter = self.jitter / diagonal;
+            return Err(Error::NotPositiveDefinite { order, pivot: self.order, jitter });
         }
         self.make_room();
         for (j, value) in l.iter().enumerate() {

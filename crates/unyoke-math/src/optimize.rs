@@ -1,7 +1,7 @@
 //! Maximisation within bounds: L-BFGS-B from one start, and from the best of many.
 //!
 //! The only file that names the optimisation crate. Objectives are closures that return the value
-//! and write the gradient; a value that is not a number counts as infinitely bad.
+//! and write the gradient; a value that is infinite or not a number never wins.
 
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
@@ -149,7 +149,7 @@ impl<F: FnMut(&[f64], &mut [f64]) -> f64> Climb<'_, F> {
         let Inner { objective, best } = &mut *self.inner.borrow_mut();
         let value = objective(x, gradient);
         best.evaluations += 1;
-        if value > best.value {
+        if value.is_finite() && value > best.value {
             best.value = value;
             best.x.copy_from_slice(x);
         }

@@ -2,13 +2,13 @@
 //!
 //! A point is a row of objective values. Nothing here knows where the values come from.
 
-mod boxes;
+mod order;
+mod staircase;
+mod sort;
 mod crowding;
 mod hypervolume;
 mod hypervolume_gradient;
-mod order;
-mod sort;
-mod staircase;
+mod boxes;
 
 #[cfg(test)]
 mod cases;

@@ -7,7 +7,7 @@
 //! f(x) = mean + p(x) + k(x, X) K⁻¹ (y − mean − p(X) − ε),
 //! p(x) = √(2 variance/F) Σ_f w_f cos(ω_f·x + b_f).
 
-use crate::error::Result;
+use crate::error::{Result, check_shape};
 use crate::gp::Gp;
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::points::Points;
@@ -129,7 +129,7 @@ impl Path {
     /// let kernel = Kernel::new(Family::Matern52, 1, &[0.5], 1.0)?;
     /// let gp = Gp::new(kernel, 0.0, 1e-8, &data)?;
     /// let path = Path::draw(&gp, 512, &mut Rng::new(1, 0));
-    /// assert!((path.value(&[1.0]) - 2.0).abs() < 1e-2);
+    /// assert!((path.value(&[1.0])? - 2.0).abs() < 1e-2);
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
     pub fn draw(gp: &Gp, waves: usize, rng: &mut Rng) -> Self {
@@ -147,12 +147,14 @@ impl Path {
     }
 
     /// The path at `x`.
-    pub fn value(&self, x: &[f64]) -> f64 {
+    pub fn value(&self, x: &[f64]) -> Result<f64> {
         self.value_and_gradient(x, &mut vec![0.0; x.len()])
     }
 
     /// The path at `x`; its gradient is written to `gradient`.
-    pub fn value_and_gradient(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+    pub fn value_and_gradient(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        self.kernel.check_point(x)?;
+        check_shape("coordinates of the gradient", x.len(), gradient.len())?;
         gradient.fill(0.0);
         let z = self.kernel.scale_point(x);
         let prior = self.waves.value_and_gradient(&z, gradient);
@@ -163,7 +165,7 @@ impl Path {
         let mut slopes = covariances.clone();
         self.inputs.covariances_and_slopes(&self.kernel, &z, &mut covariances, &mut slopes);
         self.inputs.add_gradient(&self.kernel, &z, &slopes, &self.weights, gradient);
-        self.mean + prior + dot(&covariances, &self.weights)
+        Ok(self.mean + prior + dot(&covariances, &self.weights))
     }
 
     /// The path at many points.
@@ -238,12 +240,12 @@ mod tests {
             let values = path.values(&points).unwrap();
             for (x, value) in points.rows().zip(&values).step_by(7) {
                 let mut gradient = [0.0; 2];
-                assert!((path.value_and_gradient(x, &mut gradient) - value).abs() < 1e-11);
+                assert!((path.value_and_gradient(x, &mut gradient).unwrap() - value).abs() < 1e-11);
                 for d in 0..2 {
                     let shifted = |h: f64| {
                         let mut moved = x.to_vec();
                         moved[d] += h;
-                        path.value(&moved)
+                        path.value(&moved).unwrap()
                     };
                     let difference = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
                     assert!((gradient[d] - difference).abs() < 1e-4 * (1.0 + difference.abs()));
@@ -256,7 +258,7 @@ mod tests {
     fn a_path_without_data_or_waves_is_its_mean() {
         let kernel = Kernel::new(Family::Matern52, 2, &[0.3], 1.0).unwrap();
         let prior = Gp::new(kernel, 0.7, 0.1, &Data::empty(2)).unwrap();
-        assert_eq!(Path::draw(&prior, 0, &mut Rng::new(1, 1)).value(&[0.1, 0.2]), 0.7);
+        assert_eq!(Path::draw(&prior, 0, &mut Rng::new(1, 1)).value(&[0.1, 0.2]), Ok(0.7));
     }
 
     #[test]

@@ -44,11 +44,11 @@ fn model_everything(rows: &[Vec<f64>], values: &[f64]) {
         let gp = hyper.condition(model.family, &data).unwrap();
         let path = Path::draw(&gp, 32, &mut Rng::new(1, 1));
         for x in rows.iter().chain([&vec![0.37; dim]]) {
-            let prediction = gp.predict(x);
+            let prediction = gp.predict(x).unwrap();
             assert!(prediction.mean.is_finite() && prediction.variance.is_finite());
             assert!(prediction.variance >= 0.0);
-            assert!(gp.gradient(&gp.query(x), 1.0, 1.0).iter().all(|g| g.is_finite()));
-            assert!(path.value(x).is_finite());
+            assert!(gp.gradient(&gp.query(x).unwrap(), 1.0, 1.0).iter().all(|g| g.is_finite()));
+            assert!(path.value(x).unwrap().is_finite());
         }
     }
 }
@@ -131,6 +131,15 @@ fn nan_and_infinities_are_typed_errors() {
         assert!(Gp::new(kernel, 0.0, bad, &Data::empty(1)).is_err());
         assert!(gp.means(&Points::from_rows(1, [[bad]]).unwrap()).is_err());
         assert!(gp.fantasies(&[0.5], &[bad], 0.1).is_err());
+        assert!(gp.predict(&[bad]).is_err() && gp.predict(&[0.1, 0.2]).is_err());
+        assert!(gp.fantasies(&[0.5], &[1.0], 0.1).unwrap().mean_gradient(&[0.2], 1).is_err());
+    }
+    let flat = Points::from_rows(1, [[0.5], [0.5]]).unwrap();
+    let twice = Data::new(&flat, &[0.0, 1.0]).unwrap();
+    for noise in [0.0, -1.0, f64::NAN] {
+        let model = Model { noise: Noise::Fixed(noise), ..models()[0].clone() };
+        let outcome = model.fit(&twice, None, &Search::default());
+        assert!(matches!(outcome, Err(Error::OutOfRange { .. })), "{noise}: {outcome:?}");
     }
     let noisy = Kernel::new(Family::Matern52, 1, &[0.5], 1.0).unwrap();
     assert!(Gp::new(noisy, 0.0, -1.0, &Data::empty(1)).is_err());
@@ -145,7 +154,7 @@ fn raw_values_at_the_ends_of_the_number_range_can_be_conditioned_on() {
         );
         let kernel = Kernel::new(Family::Matern52, 1, &[0.3], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, 1e-4, &data.unwrap()).unwrap();
-        assert!((gp.predict(&[0.1]).mean / magnitude - 1.0).abs() < 1e-3);
+        assert!((gp.predict(&[0.1]).unwrap().mean / magnitude - 1.0).abs() < 1e-3);
     }
 }
 
@@ -157,7 +166,7 @@ fn a_smooth_kernel_on_a_hundred_close_points_is_factorised() {
     let kernel = Kernel::new(Family::SquaredExponential, 1, &[1.47], 3.19).unwrap();
     let gp = Gp::new(kernel, 0.0, 0.0, &Data::new(&points, &values).unwrap()).unwrap();
     for (x, y) in points.rows().zip(&values) {
-        assert!((gp.predict(x).mean - y).abs() <= 1e-6);
+        assert!((gp.predict(x).unwrap().mean - y).abs() <= 1e-6);
     }
 }
 
