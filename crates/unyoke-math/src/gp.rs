@@ -193,6 +193,13 @@ impl Gp {
     /// Gradient in x of `a` · mean + `b` · variance at the point of `query`.
     pub fn gradient(&self, query: &Query, a: f64, b: f64) -> Vec<f64> {
         let mut gradient = vec![0.0; self.dim()];
+        if b == 0.0 {
+            // The mean alone needs no solve.
+            let weights: Vec<f64> = self.alpha.iter().map(|alpha| a * alpha).collect();
+            let (z, slopes) = (&query.scaled, &query.slopes);
+            self.inputs.add_gradient(&self.kernel, z, slopes, &weights, &mut gradient);
+            return gradient;
+        }
         let mut adjoint: Vec<f64> = query.whitened.iter().map(|v| 2.0 * b * v).collect();
         self.pull_back(query, a, &mut adjoint, &mut gradient);
         gradient

@@ -1,2 +1,49 @@
 //! Given a problem with its observations, says what to evaluate next and why.
+//!
+//! Objectives that come from different simulators, assays or benchmarks have different prices.
+//! A [`Study`] chooses one objective at one design at a time, by expected gain per unit of cost,
+//! and predicts the Pareto front at any time.
+//!
+//! Modules stand in the order of the flow; each uses only those above it. No files, no clock, no
+//! network, no global random numbers: durable storage and running commands are other crates'.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod problem;
+mod design;
+mod space;
+mod config;
+mod event;
+mod journal;
+mod history;
+mod weights;
+mod cost;
+mod surrogate;
+mod discretise;
+mod acquisition;
+mod suggest;
+mod front;
+mod suggestion;
+mod plan;
+mod study;
+
+#[cfg(test)]
+mod cases;
+
+pub use config::{
+    Algorithm, Config, Discretisation, FrontSearch, Initial, Lengthscales, Preference, Search,
+    Units,
+};
+pub use design::{Design, Value};
+pub use error::{Error, JournalError, Mistake, Result};
+pub use event::{Event, FORMAT, Header, Record};
+pub use front::{Forecast, Front, FrontPoint};
+pub use history::{Evaluation, Status};
+pub use journal::{Journal, MemoryJournal};
+pub use problem::{
+    Direction, GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem,
+    ProblemBuilder, Scale,
+};
+pub use study::Study;
+pub use suggestion::{Note, OptionRow, Suggestion};
+pub use surrogate::ModelNote;

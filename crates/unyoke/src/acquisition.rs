@@ -1,0 +1,62 @@
+//! What an evaluation is worth: the interface of the acquisition functions.
+//!
+//! One file each: [`c_mokg`] for evaluations of one objective at a time, [`ma_kg`] for all at once.
+//! Values are logarithms of expected gains, before any cost is divided by: late in a study gains
+//! fall below the smallest double, and a climber needs their gradient all the same.
+
+pub(crate) mod c_mokg;
+pub(crate) mod ma_kg;
+
+use crate::surrogate::Surrogate;
+use unyoke_math::gp::FixedSet;
+use unyoke_math::{Points, Result};
+
+/// Log of the expected gain at a point; writes its gradient where one is wanted.
+pub(crate) type Evaluator<'a> = Box<dyn FnMut(&[f64], Option<&mut [f64]>) -> f64 + 'a>;
+
+/// The value of evaluations under a surrogate.
+pub(crate) trait Acquisition: Sync {
+    /// What can be chosen: each objective, or all of them together.
+    fn options(&self) -> usize;
+
+    /// A function of the design for one option, with buffers of its own.
+    fn evaluator(&self, option: usize) -> Evaluator<'_>;
+}
+
+/// What the knowledge-gradient functions share: the designs among which the best is chosen after
+/// the imagined observation, seen from every objective's model, for every weight vector.
+pub(crate) struct Scalarised<'a> {
+    surrogate: &'a Surrogate,
+    sets: Vec<FixedSet<'a>>,
+    weights: Points,
+    /// λ_q · μ(x'_j) per weight vector, with room at the end of each row for the candidate.
+    intercepts: Points,
+}
+
+impl<'a> Scalarised<'a> {
+    pub(crate) fn new(surrogate: &'a Surrogate, set: &Points, weights: &Points) -> Result<Self> {
+        let sets = surrogate.outputs.iter().map(|output| output.gp.fixed_set(set));
+        let sets: Vec<FixedSet<'a>> = sets.collect::<Result<_>>()?;
+        let mut intercepts = Points::zeros(set.len() + 1, weights.len());
+        for (q, lambda) in weights.rows().enumerate() {
+            for ((set, output), weight) in sets.iter().zip(&surrogate.outputs).zip(lambda) {
+                for (a, mean) in intercepts.row_mut(q).iter_mut().zip(set.means()) {
+                    *a += weight * output.unit * mean;
+                }
+            }
+        }
+        Ok(Self { surrogate, sets, weights: weights.clone(), intercepts })
+    }
+
+    fn objectives(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// λ_k times the unit of objective k, for weight vector q.
+    fn factor(&self, q: usize, k: usize) -> f64 {
+        self.weights.row(q)[k] * self.surrogate.outputs[k].unit
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Cost-weighted multi-objective knowledge gradient, Eq. (7)-(13).
+//!
+//! For weights λ, observing objective m at x turns the utility of design x'_j into the line
+//! a_j + b_j Z with a_j = λ · μ(x'_j) and b_j = λ_m k_m(x'_j, x)/√(k_m(x, x) + σ_m²). The design x
+//! itself is one of the lines. Its value is the expected maximum of the lines less the best a_j,
+//! averaged over the weight vectors.
+//!
+//! Slopes of different λ differ by a factor only, so one sort serves all weight vectors.
+
+use super::{Acquisition, Evaluator, Scalarised};
+use unyoke_math::envelope::{Envelope, SlopeOrder};
+use unyoke_math::gp::{Adjoint, Candidate, Query};
+use unyoke_math::{Points, Result};
+
+/// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
+pub(crate) struct CMokg<'a> {
+    shared: Scalarised<'a>,
+}
+
+impl<'a> CMokg<'a> {
+    pub(crate) fn new(shared: Scalarised<'a>) -> Self {
+        Self { shared }
+    }
+}
+
+impl Acquisition for CMokg<'_> {
+    fn options(&self) -> usize {
+        self.shared.objectives()
+    }
+
+    fn evaluator(&self, option: usize) -> Evaluator<'_> {
+        let mut work = Work::new(&self.shared, option);
+        Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+    }
+}
+
+/// One objective's evaluator with its buffers.
+struct Work<'a> {
+    shared: &'a Scalarised<'a>,
+    objective: usize,
+    intercepts: Points,
+    candidate: Candidate,
+    queries: Vec<Query>,
+    slopes: Vec<f64>,
+    order: SlopeOrder,
+    envelope: Envelope,
+    sums: Sums,
+}
+
+/// Sums over weight vectors, in units of e^(log_scale).
+#[derive(Default)]
+struct Sums {
+    log_scale: f64,
+    gain: f64,
+    /// Derivatives in the slope per unit λ of each line, the candidate's own last.
+    slopes: Vec<f64>,
+    /// Derivatives in the posterior mean of each objective at x, standardised.
+    means: Vec<f64>,
+}
+
+impl Sums {
+    fn clear(&mut self, lines: usize, objectives: usize) {
+        self.log_scale = f64::NEG_INFINITY;
+        self.gain = 0.0;
+        self.slopes.clear();
+        self.slopes.resize(lines, 0.0);
+        self.means.clear();
+        self.means.resize(objectives, 0.0);
+    }
+
+    /// The factor that turns quantities in units of e^(log_scale) into those of the sums; where
+    /// the new ones are larger, the sums are converted instead.
+    fn align(&mut self, log_scale: f64) -> f64 {
+        if log_scale <= self.log_scale {
+            return (log_scale - self.log_scale).exp();
+        }
+        let shrink = (self.log_scale - log_scale).exp();
+        self.log_scale = log_scale;
+        self.gain *= shrink;
+        for sum in self.slopes.iter_mut().chain(&mut self.means) {
+            *sum *= shrink;
+        }
+        1.0
+    }
+}
+
+impl<'a> Work<'a> {
+    fn new(shared: &'a Scalarised<'a>, objective: usize) -> Self {
+        Self {
+            shared,
+            objective,
+            intercepts: shared.intercepts.clone(),
+            candidate: Candidate::default(),
+            queries: vec![Query::default(); shared.objectives()],
+            slopes: Vec::new(),
+            order: SlopeOrder::default(),
+            envelope: Envelope::default(),
+            sums: Sums::default(),
+        }
+    }
+
+    /// Log of the gain at `x`, averaged over the weight vectors.
+    fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
+        self.place_candidate(x)?;
+        let deviation = self.deviation();
+        // Nothing to learn where the value is known exactly.
+        if deviation == 0.0 {
+            return Ok(f64::NEG_INFINITY);
+        }
+        self.slopes.clear();
+        self.slopes.extend(self.candidate.covariances().iter().map(|k| k / deviation));
+        self.slopes.push(self.candidate.prediction().variance / deviation);
+        self.order.sort(&self.slopes)?;
+        self.sums.clear(self.slopes.len(), self.shared.objectives());
+        for q in 0..self.shared.weights.len() {
+            self.add_weight_vector(q)?;
+        }
+        if let Some(gradient) = gradient {
+            self.write_gradient(deviation, gradient)?;
+        }
+        let count = self.shared.weights.len() as f64;
+        Ok(self.sums.log_scale + (self.sums.gain / count).ln())
+    }
+
+    /// Computes what all models say about `x`, and its own line's intercepts.
+    fn place_candidate(&mut self, x: &[f64]) -> Result<()> {
+        let shared = self.shared;
+        shared.sets[self.objective].evaluate(x, &mut self.candidate)?;
+        let mut means = vec![0.0; shared.objectives()];
+        for (k, output) in shared.surrogate.outputs.iter().enumerate() {
+            means[k] = if k == self.objective {
+                self.candidate.prediction().mean
+            } else {
+                output.gp.query_into(x, &mut self.queries[k])?;
+                self.queries[k].prediction().mean
+            };
+        }
+        for q in 0..shared.weights.len() {
+            let own = (0..means.len()).map(|k| shared.factor(q, k) * means[k]).sum();
+            if let Some(last) = self.intercepts.row_mut(q).last_mut() {
+                *last = own;
+            }
+        }
+        Ok(())
+    }
+
+    /// Standard deviation of the imagined observation.
+    fn deviation(&self) -> f64 {
+        let noise = self.shared.surrogate.outputs[self.objective].gp.noise();
+        (self.candidate.prediction().variance + noise).sqrt()
+    }
+
+    fn add_weight_vector(&mut self, q: usize) -> Result<()> {
+        let factor = self.shared.factor(q, self.objective);
+        let gain = self.order.gain(self.intercepts.row(q), factor, &mut self.envelope)?;
+        if gain.scaled == 0.0 {
+            return Ok(());
+        }
+        let aligned = self.sums.align(gain.log_scale);
+        self.sums.gain += aligned * gain.scaled;
+        let own = self.slopes.len() - 1;
+        for line in self.envelope.gradient() {
+            self.sums.slopes[line.line] += aligned * factor * line.slope;
+            if line.line == own {
+                for (k, sum) in self.sums.means.iter_mut().enumerate() {
+                    *sum += aligned * line.intercept * self.shared.factor(q, k);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gradient of the logarithm: chain rule through slopes, variance and means.
+    ///
+    /// β_j = k_j/√v with v = variance + noise, so ∂β_j/∂v = −β_j/2v; the candidate's own slope is
+    /// variance/√v.
+    fn write_gradient(&mut self, deviation: f64, gradient: &mut [f64]) -> Result<()> {
+        let Sums { gain, slopes, means, .. } = &mut self.sums;
+        let by_variance: f64 = slopes.iter().zip(&self.slopes).map(|(g, beta)| g * beta).sum();
+        let own = slopes.pop().unwrap_or(0.0);
+        for slope in slopes.iter_mut() {
+            *slope /= deviation;
+        }
+        let adjoint = Adjoint {
+            mean: means[self.objective],
+            variance: own / deviation - 0.5 * by_variance / (deviation * deviation),
+            covariances: slopes,
+        };
+        let set = &self.shared.sets[self.objective];
+        gradient.copy_from_slice(&set.gradient(&self.candidate, adjoint)?);
+        for (k, output) in self.shared.surrogate.outputs.iter().enumerate() {
+            if k != self.objective && means[k] != 0.0 {
+                let slope = output.gp.gradient(&self.queries[k], means[k], 0.0);
+                gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
+            }
+        }
+        gradient.iter_mut().for_each(|g| *g /= *gain);
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Acquisition functions against figures computed independently, and gradients against finite
+//! differences.
+
+use super::c_mokg::CMokg;
+use super::ma_kg::{MaKg, Observation};
+use super::{Acquisition, Scalarised};
+use crate::surrogate::{Output, Surrogate};
+use serde::Deserialize;
+use unyoke_math::data::{Data, Standardizer};
+use unyoke_math::gp::Gp;
+use unyoke_math::kernel::{Family, Kernel};
+use unyoke_math::random::Rng;
+use unyoke_math::{Points, sobol};
+
+#[derive(Deserialize)]
+struct Process {
+    #[serde(rename = "X")]
+    x: Vec<Vec<f64>>,
+    y: Vec<f64>,
+    lengthscales: Vec<f64>,
+    outputscale: f64,
+    noise: f64,
+    mean: f64,
+}
+
+impl Process {
+    fn output(&self) -> Output {
+        let dim = self.x[0].len();
+        let data = Data::new(&Points::from_rows(dim, &self.x).unwrap(), &self.y).unwrap();
+        let kernel =
+            Kernel::new(Family::Matern52, dim, &self.lengthscales, self.outputscale).unwrap();
+        let gp = Gp::new(kernel, self.mean, self.noise, &data).unwrap();
+        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    }
+}
+
+#[derive(Deserialize)]
+struct At {
+    x: Vec<f64>,
+    /// Per objective, per weight vector.
+    decoupled: Vec<Vec<f64>>,
+    decoupled_grad: Vec<Vec<Vec<f64>>>,
+    coupled_scalarised: Vec<f64>,
+    coupled_vector: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    gps: Vec<Process>,
+    weights: Vec<Vec<f64>>,
+    points: Vec<At>,
+}
+
+fn cases() -> Vec<(Surrogate, Case)> {
+    let text = include_str!("../../tests/golden/discrete_kg.json");
+    let cases: Vec<Case> = serde_json::from_str(text).unwrap();
+    assert!(cases.len() >= 3);
+    let surrogate =
+        |case: &Case| Surrogate { outputs: case.gps.iter().map(Process::output).collect() };
+    cases.into_iter().map(|case| (surrogate(&case), case)).collect()
+}
+
+fn grid() -> Points {
+    let node = |i: usize| [(i / 11) as f64 / 10.0, (i % 11) as f64 / 10.0];
+    Points::from_rows(2, (0..121).map(node)).unwrap()
+}
+
+fn one(weights: &[f64]) -> Points {
+    Points::from_rows(weights.len(), [weights]).unwrap()
+}
+
+/// Gain and its gradient from the logarithm and its gradient.
+fn evaluate(acquisition: &dyn Acquisition, option: usize, x: &[f64]) -> (f64, Vec<f64>) {
+    let mut gradient = vec![0.0; x.len()];
+    let log = acquisition.evaluator(option)(x, Some(&mut gradient));
+    assert_eq!(acquisition.evaluator(option)(x, None), log);
+    let gain = log.exp();
+    // At a gain of zero the logarithm has no gradient, and the gain's own is zero.
+    (gain, gradient.iter().map(|g| if gain == 0.0 { 0.0 } else { g * gain }).collect())
+}
+
+fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+    let error = (found - expected).abs();
+    assert!(
+        error <= tolerance * expected.abs().max(1.0),
+        "{what}: {found} is {error:e} off {expected}"
+    );
+}
+
+#[test]
+fn decoupled_gains_and_gradients_match_the_recorded_ones() {
+    for (surrogate, case) in cases() {
+        for at in &case.points {
+            for (q, weights) in case.weights.iter().enumerate() {
+                let shared = Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
+                let acquisition = CMokg::new(shared);
+                for m in 0..2 {
+                    let (gain, gradient) = evaluate(&acquisition, m, &at.x);
+                    assert_close(gain, at.decoupled[m][q], 1e-9, "gain");
+                    for d in 0..2 {
+                        assert_close(gradient[d], at.decoupled_grad[m][q][d], 1e-6, "gradient");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn both_coupled_forms_match_the_recorded_ones() {
+    for (surrogate, case) in cases() {
+        for at in &case.points {
+            for (q, weights) in case.weights.iter().enumerate() {
+                let shared = || Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
+                let scalarised = MaKg::new(shared(), Observation::Scalarised).unwrap();
+                let (gain, _) = evaluate(&scalarised, 0, &at.x);
+                assert_close(gain, at.coupled_scalarised[q], 1e-9, "scalarised observation");
+                if let Some(expected) = at.coupled_vector.get(q) {
+                    let exact = MaKg::with_intervals(shared(), 8192).unwrap();
+                    assert_close(
+                        evaluate(&exact, 0, &at.x).0,
+                        *expected,
+                        1e-9,
+                        "vector observation",
+                    );
+                    let usual = MaKg::new(shared(), Observation::Vector).unwrap();
+                    assert_close(evaluate(&usual, 0, &at.x).0, *expected, 1e-5, "with few nodes");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_expectation_over_weights_is_the_mean_of_its_parts() {
+    for (surrogate, case) in cases() {
+        let weights = Points::from_rows(2, &case.weights).unwrap();
+        let acquisition = CMokg::new(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+        for at in &case.points {
+            for m in 0..2 {
+                let (gain, _) = evaluate(&acquisition, m, &at.x);
+                let mean = at.decoupled[m].iter().sum::<f64>() / case.weights.len() as f64;
+                assert_close(gain, mean, 1e-9, "mean gain");
+            }
+        }
+    }
+}
+
+/// Random models of three objectives in four inputs, in different units.
+fn random_surrogate(rng: &mut Rng) -> Surrogate {
+    let output = |rng: &mut Rng, n: usize| {
+        let points = Points::from_rows(4, (0..n).map(|_| [0.0; 4].map(|_| rng.uniform()))).unwrap();
+        let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
+        let kernel = Kernel::new(Family::Matern52, 4, &[0.6, 0.9, 0.5, 1.4], 1.2).unwrap();
+        let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
+        let unit = 0.5 + rng.uniform();
+        Output { gp, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
+    };
+    Surrogate { outputs: [7, 3, 0].map(|n| output(rng, n)).into() }
+}
+
+#[test]
+fn gradients_match_finite_differences_for_three_objectives() {
+    let mut rng = Rng::new(4, 0);
+    for round in 0..20 {
+        let surrogate = random_surrogate(&mut rng);
+        let set = sobol::cube(4, 40, round).unwrap();
+        let weights = sobol::simplex(3, 8, round).unwrap();
+        let shared = || Scalarised::new(&surrogate, &set, &weights).unwrap();
+        let forms: [Box<dyn Acquisition>; 3] = [
+            Box::new(CMokg::new(shared())),
+            Box::new(MaKg::new(shared(), Observation::Scalarised).unwrap()),
+            Box::new(MaKg::new(shared(), Observation::Vector).unwrap()),
+        ];
+        let x = [0.0; 4].map(|_| 0.1 + 0.8 * rng.uniform());
+        for (form, acquisition) in forms.iter().enumerate() {
+            for option in 0..acquisition.options() {
+                let mut gradient = vec![0.0; 4];
+                let mut evaluate = acquisition.evaluator(option);
+                evaluate(&x, Some(&mut gradient));
+                for d in 0..4 {
+                    let mut shifted = |h: f64| {
+                        let mut moved = x;
+                        moved[d] += h;
+                        evaluate(&moved, None)
+                    };
+                    let difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+                    let error = (gradient[d] - difference).abs();
+                    assert!(
+                        error <= 1e-5 * (1.0 + difference.abs()),
+                        "form {form}, option {option}, input {d}: {} against {difference}",
+                        gradient[d]
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gains_are_never_negative_and_their_logarithm_never_nan() {
+    let mut rng = Rng::new(8, 0);
+    for round in 0..50 {
+        let surrogate = random_surrogate(&mut rng);
+        let set = sobol::cube(4, 30, round).unwrap();
+        let weights = sobol::simplex(3, 4, round).unwrap();
+        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
+        for option in 0..3 {
+            let mut evaluate = acquisition.evaluator(option);
+            for x in set.rows() {
+                assert!(!evaluate(x, None).is_nan());
+            }
+        }
+    }
+}

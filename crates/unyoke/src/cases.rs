@@ -1,0 +1,188 @@
+//! Random problems, designs for them and journals of studies of them, to test with.
+
+use proptest::prelude::*;
+
+use crate::config::Config;
+use crate::design::{Design, Value};
+use crate::event::{Event, Record};
+use crate::problem::{GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem, Scale};
+
+/// Problems with one to five parameters of all kinds and one to three objectives.
+pub(crate) fn problems() -> impl Strategy<Value = Problem> {
+    let parameters = prop::collection::vec(axis(), 1..6);
+    let objectives = prop::collection::vec(objective(), 1..4);
+    (parameters, objectives).prop_map(|(mut parameters, mut objectives)| {
+        for (i, parameter) in parameters.iter_mut().enumerate() {
+            rename(parameter, format!("p{i}"));
+        }
+        for (i, objective) in objectives.iter_mut().enumerate() {
+            objective.name = format!("f{i}");
+        }
+        Problem { parameters, objectives }
+    })
+}
+
+/// A problem with a number of valid designs.
+pub(crate) fn problems_with_designs() -> impl Strategy<Value = (Problem, Vec<Design>)> {
+    problems().prop_flat_map(|problem| {
+        let cube = prop::collection::vec(prop::collection::vec(0.0..=1.0, 5), 1..5);
+        cube.prop_map(move |points| {
+            let designs = points.iter().map(|u| design(&problem, u)).collect();
+            (problem.clone(), designs)
+        })
+    })
+}
+
+/// The design at the given fractions of the way from low to high.
+pub(crate) fn design(problem: &Problem, u: &[f64]) -> Design {
+    let value =
+        |(parameter, u): (&Parameter, &f64)| (parameter.name().to_owned(), at(parameter, *u));
+    problem.parameters.iter().zip(u).map(value).collect()
+}
+
+fn at(parameter: &Parameter, u: f64) -> Value {
+    match parameter {
+        Parameter::Continuous { low, high, scale: Scale::Linear, .. } => {
+            Value::Real((low + u * (high - low)).clamp(*low, *high))
+        }
+        Parameter::Continuous { low, high, scale: Scale::Log, .. } => {
+            Value::Real((low * (high / low).powf(u)).clamp(*low, *high))
+        }
+        Parameter::Integer { low, high, .. } => {
+            Value::Integer((low + (u * (high - low) as f64) as i64).clamp(*low, *high))
+        }
+        Parameter::Categorical { choices, .. } => {
+            let place = (u * choices.len() as f64) as usize;
+            Value::Choice(choices[place.min(choices.len() - 1)].clone())
+        }
+    }
+}
+
+/// Journals without contradictions, of up to thirty events.
+pub(crate) fn journals() -> impl Strategy<Value = Vec<Record>> {
+    let moves = prop::collection::vec((0..6u8, any::<prop::sample::Index>(), -1e9..1e9), 0..30);
+    (problems_with_designs(), any::<u64>(), moves).prop_map(|((problem, designs), seed, moves)| {
+        let created = Event::Created { problem: problem.clone(), config: Config::default(), seed };
+        let mut writer = Writer { problem, designs, events: vec![created], open: vec![] };
+        for (kind, which, value) in moves {
+            writer.write(kind, which, value);
+        }
+        writer.events.into_iter().map(Record::from).collect()
+    })
+}
+
+/// Writes a journal event by event; `open` holds, for each evaluation, whether it awaits its end
+/// and whether a result would still be welcome.
+struct Writer {
+    problem: Problem,
+    designs: Vec<Design>,
+    events: Vec<Event>,
+    open: Vec<(bool, bool)>,
+}
+
+impl Writer {
+    /// Adds an event of the given kind if there can be one.
+    fn write(&mut self, kind: u8, which: prop::sample::Index, value: f64) {
+        let evaluation = self.open.len() as u64;
+        let design = which.get(&self.designs).clone();
+        let objective = which.get(&self.problem.objectives).name.clone();
+        let cost = value.abs() + 1.0;
+        let event = match kind {
+            0 | 1 => {
+                self.open.push((true, true));
+                Some(Event::Asked { evaluation, design, objective, cost, initial: kind == 0 })
+            }
+            2 => {
+                self.open.push((false, false));
+                Some(Event::Imported { evaluation, design, objective, value })
+            }
+            3 => Some(Event::CostChanged { objective, cost }),
+            _ => self.end(kind, which, value),
+        };
+        self.events.extend(event);
+    }
+
+    /// The end of one of the evaluations that have none.
+    fn end(&mut self, kind: u8, which: prop::sample::Index, value: f64) -> Option<Event> {
+        let told = kind == 4;
+        let eligible =
+            |(_, (pending, welcome)): &(usize, &(bool, bool))| *pending || told && *welcome;
+        let ids: Vec<usize> =
+            self.open.iter().enumerate().filter(eligible).map(|(i, _)| i).collect();
+        if ids.is_empty() {
+            return None;
+        }
+        let (id, evaluation) = (*which.get(&ids), *which.get(&ids) as u64);
+        self.open[id] = (false, !told);
+        Some(match kind {
+            4 => Event::Told { evaluation, value },
+            _ if value < 0.0 => Event::Withdrawn { evaluation },
+            _ => Event::Failed { evaluation, reason: format!("no luck: {value}") },
+        })
+    }
+}
+
+fn rename(parameter: &mut Parameter, new: String) {
+    let (Parameter::Continuous { name, .. }
+    | Parameter::Integer { name, .. }
+    | Parameter::Categorical { name, .. }) = parameter;
+    *name = new;
+}
+
+fn axis() -> impl Strategy<Value = Parameter> {
+    let name = String::new;
+    let linear = (-1e6..1e6, prop_oneof![Just(0.0), 1e-9..1e9]).prop_map(move |(low, width)| {
+        Parameter::Continuous { name: name(), low, high: low + width, scale: Scale::Linear }
+    });
+    let log = (-30..30, 0..30).prop_map(move |(low, decades)| {
+        let (low, high) = (10f64.powi(low), 10f64.powi(low + decades));
+        Parameter::Continuous { name: name(), low, high, scale: Scale::Log }
+    });
+    let integer = (-(1i64 << 51)..1 << 51, widths()).prop_map(move |(low, width)| {
+        Parameter::Integer { name: name(), low, high: low + width, scale: Scale::Linear }
+    });
+    let integer_log =
+        (1i64..1000, prop_oneof![0i64..40, 0i64..1 << 43]).prop_map(move |(low, width)| {
+            Parameter::Integer { name: name(), low, high: low + width, scale: Scale::Log }
+        });
+    let choices = prop_oneof![1..5usize, 15..35usize, Just(300)].prop_map(move |count| {
+        let choices = (0..count).map(|i| format!("choice {i}")).collect();
+        Parameter::Categorical { name: name(), choices }
+    });
+    prop_oneof![linear, log, integer, integer_log, choices]
+}
+
+fn widths() -> impl Strategy<Value = i64> {
+    prop_oneof![0i64..5, 15i64..30, 0i64..1 << 51, Just(1i64 << 52)]
+}
+
+fn objective() -> impl Strategy<Value = Objective> {
+    let noise = prop_oneof![
+        Just(Noise::Deterministic),
+        Just(Noise::Noisy),
+        (0.0..1e6).prop_map(|sd| Noise::Known { sd }),
+    ];
+    let gamma = || {
+        prop::option::of((0.1..9.0, 0.1..9.0).prop_map(|(shape, rate)| GammaPrior { shape, rate }))
+    };
+    let priors = (gamma(), gamma(), gamma()).prop_map(|(lengthscale, outputscale, noise)| Priors {
+        lengthscale,
+        outputscale,
+        noise,
+    });
+    let hyper = (prop::collection::vec(0.01..9.0, 0..4), 0.1..9.0, 0.0..1.0, -9.0..9.0).prop_map(
+        |(lengthscales, outputscale, noise, mean)| KnownHyper {
+            lengthscales,
+            outputscale,
+            noise,
+            mean,
+        },
+    );
+    (any::<bool>(), 1e-3..1e3, noise, priors, prop::option::of(hyper)).prop_map(
+        |(more, cost, noise, priors, hyper)| {
+            let start =
+                if more { Objective::maximise("", cost) } else { Objective::minimise("", cost) };
+            Objective { noise, priors, hyper, ..start }
+        },
+    )
+}

@@ -1,0 +1,292 @@
+//! How a study searches: plain settings with defaults that suit most problems.
+
+use crate::error::Mistake;
+use crate::problem::Problem;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Settings of a study. [`Config::default`] is for users, [`Config::paper`] for the paper's
+/// experiment.
+///
+/// ```
+/// use unyoke::{Algorithm, Config};
+///
+/// let config = Config { algorithm: Algorithm::CMokgRandom, ..Config::default() };
+/// assert_eq!(config.weights, 16);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Which acquisition function chooses.
+    pub algorithm: Algorithm,
+    /// Designs evaluated before any model is trusted.
+    pub initial: Initial,
+    /// Weight vectors Q over which an expectation over scalarisations is taken.
+    pub weights: usize,
+    /// Which weight vectors matter.
+    pub preference: Preference,
+    /// The units in which objectives are weighed against each other.
+    pub units: Units,
+    /// Whether inputs share a length scale.
+    pub lengthscales: Lengthscales,
+    /// Designs among which the best one is imagined to be chosen after an evaluation.
+    pub discretisation: Discretisation,
+    /// Effort of maximising the acquisition function.
+    pub search: Search,
+    /// Effort of finding the predicted Pareto set.
+    pub front: FrontSearch,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            initial: Initial::default(),
+            weights: 16,
+            preference: Preference::default(),
+            units: Units::default(),
+            lengthscales: Lengthscales::default(),
+            discretisation: Discretisation::default(),
+            search: Search::default(),
+            front: FrontSearch::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The settings of the paper's experiment: six initial designs, an 11 × 11 grid, 16 weights,
+    /// one length scale per objective, weights in the objectives' own units.
+    pub fn paper() -> Self {
+        Self {
+            initial: Initial { designs: Some(6), ..Initial::default() },
+            units: Units::Raw,
+            lengthscales: Lengthscales::Isotropic,
+            discretisation: Discretisation::Grid { per_input: 11 },
+            front: FrontSearch { population: 1000, generations: 100 },
+            ..Self::default()
+        }
+    }
+
+    /// All that is wrong with these settings for `problem`.
+    pub(crate) fn check(&self, problem: &Problem) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        let mut refuse = |wrong: bool, path: String, message: &str| {
+            if wrong {
+                mistakes.push(Mistake { path, message: message.to_owned() });
+            }
+        };
+        refuse(self.weights == 0, "config.weights".into(), "must be at least 1");
+        refuse(self.search.raw == 0, "config.search.raw".into(), "must be at least 1");
+        refuse(self.search.restarts == 0, "config.search.restarts".into(), "must be at least 1");
+        refuse(self.front.population == 0, "config.front.population".into(), "must be at least 1");
+        for name in self.initial.per_objective.keys() {
+            let unknown = problem.objective_index(name).is_err();
+            let path = format!("config.initial.per_objective.{name}");
+            refuse(unknown, path, "there is no objective of this name");
+        }
+        match self.discretisation {
+            Discretisation::Grid { per_input } => {
+                let size = (per_input as f64).powi(problem.parameters.len() as i32);
+                let path = "config.discretisation.grid.per_input".to_owned();
+                refuse(per_input < 2, path.clone(), "must be at least 2");
+                refuse(size > 1e4, path, "a grid of more than 10,000 points; use adaptive");
+            }
+            Discretisation::Adaptive { points } => {
+                let path = "config.discretisation.adaptive.points".to_owned();
+                refuse(points == 0, path, "must be at least 1");
+            }
+            Discretisation::Auto => {}
+        }
+        mistakes.extend(self.preference.check(problem.objectives.len()));
+        mistakes
+    }
+}
+
+/// Which acquisition function chooses what to evaluate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// Cost-weighted multi-objective knowledge gradient in expectation over weights, Eq. (8)-(9).
+    #[default]
+    CMokg,
+    /// The same for one weight vector per step, the next of a Sobol' sequence.
+    CMokgRandom,
+    /// Multi-attribute knowledge gradient, Eq. (6): all objectives at each design. The imagined
+    /// observation is that of the weighted sum, as in the published benchmark.
+    Makg,
+    /// The same for one weight vector per step.
+    MakgRandom,
+    /// Multi-attribute knowledge gradient of observing the whole vector of objectives, exactly.
+    MakgVector,
+    /// Space-filling designs, all objectives at each: the floor that others must beat.
+    Sobol,
+}
+
+impl Algorithm {
+    /// Whether each design is evaluated on all objectives.
+    pub fn is_coupled(self) -> bool {
+        !matches!(self, Self::CMokg | Self::CMokgRandom)
+    }
+
+    /// Whether each step looks at a single weight vector.
+    pub(crate) fn is_random(self) -> bool {
+        matches!(self, Self::CMokgRandom | Self::MakgRandom)
+    }
+}
+
+/// Designs evaluated before any model is trusted: scrambled Sobol' points, all objectives at each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Initial {
+    /// How many; 2 (D + 1) for D parameters if not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub designs: Option<usize>,
+    /// Other numbers for some objectives: a dear one may deserve fewer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_objective: BTreeMap<String, usize>,
+}
+
+impl Initial {
+    /// The number for each objective of `problem`.
+    pub(crate) fn counts(&self, problem: &Problem) -> Vec<usize> {
+        let shared = self.designs.unwrap_or(2 * (problem.parameters.len() + 1));
+        let count = |name: &String| self.per_objective.get(name).copied().unwrap_or(shared);
+        problem.objectives.iter().map(|objective| count(&objective.name)).collect()
+    }
+}
+
+/// The distribution of decision makers, as weights of the objectives.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preference {
+    /// Every weight vector is as likely as any other.
+    #[default]
+    Uniform,
+    /// A Dirichlet distribution: larger numbers, more weight; all larger, more concentrated.
+    Dirichlet(Vec<f64>),
+    /// These weight vectors, equally likely.
+    Weights(Vec<Vec<f64>>),
+}
+
+impl Preference {
+    fn check(&self, objectives: usize) -> Vec<Mistake> {
+        let refuse = |path: String, message: String| vec![Mistake { path, message }];
+        match self {
+            Self::Uniform => vec![],
+            Self::Dirichlet(parameters) => {
+                let path = "config.preference.dirichlet".to_owned();
+                if parameters.len() != objectives {
+                    return refuse(path, format!("needs {objectives} numbers, one per objective"));
+                }
+                if parameters.iter().any(|p| !(p.is_finite() && *p > 0.0)) {
+                    return refuse(path, "every number must be positive and finite".to_owned());
+                }
+                vec![]
+            }
+            Self::Weights(list) if list.is_empty() => {
+                refuse("config.preference.weights".to_owned(), "needs a weight vector".to_owned())
+            }
+            Self::Weights(list) => {
+                let check = |(i, weights): (usize, &Vec<f64>)| {
+                    let reason = weights_mistake(weights, objectives)?;
+                    Some(Mistake {
+                        path: format!("config.preference.weights[{i}]"),
+                        message: reason,
+                    })
+                };
+                list.iter().enumerate().filter_map(check).collect()
+            }
+        }
+    }
+}
+
+/// What is wrong with a weight vector, if anything.
+pub(crate) fn weights_mistake(weights: &[f64], objectives: usize) -> Option<String> {
+    if weights.len() != objectives {
+        return Some(format!(
+            "needs {objectives} weights, one per objective, not {}",
+            weights.len()
+        ));
+    }
+    if weights.iter().any(|w| !(w.is_finite() && *w >= 0.0)) {
+        return Some("weights must be finite and not negative".to_owned());
+    }
+    let sum: f64 = weights.iter().sum();
+    (!(sum.is_finite() && sum > 0.0)).then(|| "weights must sum to something positive".to_owned())
+}
+
+/// The units in which objectives are weighed against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Units {
+    /// Standard deviations of what was observed: metres or millimetres, the same choice.
+    #[default]
+    Standardised,
+    /// The objectives' own units, as in the paper's experiment.
+    Raw,
+}
+
+/// Whether inputs share a length scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lengthscales {
+    /// One for all inputs.
+    Isotropic,
+    /// One for each input: some matter more than others.
+    #[default]
+    PerInput,
+}
+
+/// Designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discretisation {
+    /// A grid up to two continuous parameters, adaptive otherwise.
+    #[default]
+    Auto,
+    /// Equally spaced points, this many per input.
+    Grid {
+        /// Points along each input.
+        per_input: usize,
+    },
+    /// Designs that follow the problem: best for some weights, predicted Pareto set, observed
+    /// designs, and a space-filling remainder.
+    Adaptive {
+        /// How many.
+        points: usize,
+    },
+}
+
+/// Effort of maximising the acquisition function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Search {
+    /// Designs at which it is looked at first.
+    pub raw: usize,
+    /// How many of them to climb from.
+    pub restarts: usize,
+    /// Iterations of each climb, at most.
+    pub iterations: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { raw: 256, restarts: 8, iterations: 60 }
+    }
+}
+
+/// Effort of finding the predicted Pareto set by NSGA-II.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FrontSearch {
+    /// Individuals.
+    pub population: usize,
+    /// Generations.
+    pub generations: usize,
+}
+
+impl Default for FrontSearch {
+    fn default() -> Self {
+        Self { population: 200, generations: 100 }
+    }
+}

@@ -1,0 +1,202 @@
+//! What can happen to a study, as it stands in its journal.
+//!
+//! The written form is a promise: a record once written is read by every later version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::design::Design;
+use crate::error::JournalError;
+use crate::problem::Problem;
+
+/// The newest format of records, in which this version writes.
+pub const FORMAT: u32 = 1;
+
+/// An event with the version of the form in which it is written.
+///
+/// ```
+/// use unyoke::{Event, Record};
+///
+/// let record = Record::from(Event::Told { evaluation: 3, value: 0.5 });
+/// let text = serde_json::to_string(&record)?;
+/// assert_eq!(text, r#"{"format":1,"event":"told","evaluation":3,"value":0.5}"#);
+/// assert_eq!(serde_json::from_str::<Record>(&text)?, record);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The form in which the event is written.
+    pub format: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl From<Event> for Record {
+    /// The event in the newest format.
+    fn from(event: Event) -> Self {
+        Self { format: FORMAT, event }
+    }
+}
+
+/// Something that happened to a study.
+///
+/// Evaluations are numbered from zero in the order in which they were asked for or imported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The study began; always the first event and never a later one.
+    Created {
+        /// What is optimised.
+        problem: Problem,
+        /// How.
+        config: Config,
+        /// From which all random numbers come.
+        seed: u64,
+    },
+    /// An evaluation was suggested.
+    Asked {
+        /// Its number.
+        evaluation: u64,
+        /// Where to evaluate.
+        design: Design,
+        /// Which objective.
+        objective: String,
+        /// The price at that time.
+        cost: f64,
+        /// Whether it belongs to the first designs, chosen without a model.
+        #[serde(default)]
+        initial: bool,
+    },
+    /// The result of an evaluation arrived.
+    Told {
+        /// Its number.
+        evaluation: u64,
+        /// The result, a finite number in the units of the objective.
+        value: f64,
+    },
+    /// A result known from elsewhere was added.
+    Imported {
+        /// Its number.
+        evaluation: u64,
+        /// Where it was evaluated.
+        design: Design,
+        /// Which objective.
+        objective: String,
+        /// The result, a finite number in the units of the objective.
+        value: f64,
+    },
+    /// An evaluation ended without a result.
+    Failed {
+        /// Its number.
+        evaluation: u64,
+        /// Why.
+        reason: String,
+    },
+    /// An evaluation will not be made.
+    Withdrawn {
+        /// Its number.
+        evaluation: u64,
+    },
+    /// An objective has another price from now on.
+    CostChanged {
+        /// Which objective.
+        objective: String,
+        /// The new price.
+        cost: f64,
+    },
+}
+
+/// The format of a record and nothing else, readable from records of any later version.
+///
+/// A [`Journal`](crate::Journal) that keeps its records as text looks here first: the event of
+/// a newer format may be one that does not exist yet.
+///
+/// ```
+/// use unyoke::{Header, JournalError};
+///
+/// let header: Header = serde_json::from_str(r#"{"format":7,"event":"not invented yet"}"#)?;
+/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 1 }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Header {
+    /// The form in which the record is written.
+    pub format: u32,
+}
+
+impl Header {
+    /// Fails if this version cannot read such records.
+    pub fn check(self) -> Result<(), JournalError> {
+        let Self { format: found } = self;
+        if found <= FORMAT { Ok(()) } else { Err(JournalError::Format { found, known: FORMAT }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases;
+    use proptest::prelude::*;
+
+    fn there_and_back(record: &Record) -> Record {
+        serde_json::from_str(&serde_json::to_string(record).unwrap()).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_comes_back_from_json_as_it_went_in(records in cases::journals()) {
+            for record in records {
+                prop_assert_eq!(there_and_back(&record), record);
+            }
+        }
+    }
+
+    /// A journal of format 1 as the first version wrote it. It must open for ever: add to this
+    /// file, change nothing in it.
+    const FORMAT_1: &str = include_str!("../tests/golden/journal-format-1.jsonl");
+
+    #[test]
+    fn records_of_format_1_open_for_ever() {
+        let records: Vec<Record> =
+            FORMAT_1.lines().map(|text| serde_json::from_str(text).unwrap()).collect();
+        assert!(records.iter().all(|record| record.format == 1));
+        let Event::Created { seed, .. } = &records[0].event else { panic!("{:?}", records[0]) };
+        assert_eq!(*seed, u64::MAX);
+        let Event::Asked { initial, .. } = &records[5].event else { panic!("{:?}", records[5]) };
+        assert!(!initial, "left out means false");
+        let failed = Event::Failed { evaluation: 3, reason: "out of memory".into() };
+        assert_eq!(records[8].event, failed);
+    }
+
+    #[test]
+    fn records_are_written_as_the_first_version_wrote_them() {
+        // The first is left out because settings grow, the sixth because it leaves out a default.
+        let lines: Vec<&str> = FORMAT_1.lines().collect();
+        for text in [1, 2, 3, 4, 6, 7, 8].map(|i| lines[i]) {
+            let record: Record = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&record).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn values_keep_every_bit_in_a_record() {
+        for value in [0.1 + 0.2, 5e-324, f64::MAX, -0.0, 1e22] {
+            let record = Record::from(Event::Told { evaluation: u64::MAX, value });
+            let Event::Told { value: back, .. } = there_and_back(&record).event else {
+                panic!("another event came back")
+            };
+            assert_eq!(back.to_bits(), value.to_bits());
+        }
+    }
+
+    #[test]
+    fn events_not_invented_yet_are_refused_by_their_format() {
+        let text = r#"{"format":2,"event":"merged","studies":[1,2]}"#;
+        assert!(serde_json::from_str::<Record>(text).is_err());
+        let header: Header = serde_json::from_str(text).unwrap();
+        assert_eq!(header.check(), Err(JournalError::Format { found: 2, known: FORMAT }));
+        assert_eq!(Header { format: FORMAT }.check(), Ok(()));
+        assert_eq!(Header { format: 0 }.check(), Ok(()));
+    }
+}

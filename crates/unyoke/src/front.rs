@@ -1,0 +1,109 @@
+//! The predicted Pareto set: NSGA-II on the posterior means.
+
+use crate::config::FrontSearch;
+use crate::design::Design;
+use crate::discretise::best_utility;
+use crate::error::Result;
+use crate::space::Space;
+use crate::surrogate::Surrogate;
+use unyoke_math::Points;
+use unyoke_math::nsga2::Nsga2;
+use unyoke_math::optimize::largest;
+use unyoke_math::pareto::{non_dominated, thin};
+
+/// The predicted Pareto set, thinned to well-spread points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Front {
+    /// The objectives' names, in the order of each point's predictions.
+    pub objectives: Vec<String>,
+    /// Designs that are best for some trade-off, as far as the models can tell.
+    pub points: Vec<FrontPoint>,
+}
+
+/// A design of the predicted Pareto set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrontPoint {
+    /// The design.
+    pub design: Design,
+    /// What is known about each objective there.
+    pub objectives: Vec<Forecast>,
+}
+
+impl FrontPoint {
+    /// Whether every objective was measured at this very design.
+    pub fn is_measured(&self) -> bool {
+        self.objectives.iter().all(|forecast| !forecast.measured.is_empty())
+    }
+}
+
+/// An objective at a design: what is expected, and what was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// Expected value, in the objective's own units.
+    pub mean: f64,
+    /// Standard deviation of that expectation (observation noise not included).
+    pub sd: f64,
+    /// Values measured at this very design.
+    pub measured: Vec<f64>,
+}
+
+/// Encoded designs that no other is predicted to dominate, at most `count`, well spread.
+pub(crate) fn predicted_pareto_set(
+    space: &Space,
+    surrogate: &Surrogate,
+    observed: &Points,
+    search: FrontSearch,
+    count: usize,
+) -> Result<Points> {
+    let seeds = seeds(space, surrogate, observed)?;
+    let nsga2 = Nsga2 {
+        population: search.population,
+        generations: search.generations,
+        offspring: search.population,
+        ..Nsga2::default()
+    };
+    let objectives = surrogate.outputs.len();
+    let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
+        let valid = snapped(space, designs);
+        // A wrong shape makes the search end with its error.
+        surrogate.means(&valid).unwrap_or_else(|_| Points::new(objectives))
+    })?;
+    let designs = distinct(&snapped(space, &found.designs));
+    let means = surrogate.means(&designs)?;
+    let front = non_dominated(&means)?;
+    let kept = if front.len() > count { thin(&means, &front, count)? } else { front };
+    Ok(designs.select(&kept))
+}
+
+/// Observed designs, and for each objective the design of its best expected value: with them the
+/// ends of the front need not be discovered.
+fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Points> {
+    let mut seeds = snapped(space, observed);
+    let objectives = surrogate.outputs.len();
+    if observed.is_empty() {
+        return Ok(seeds);
+    }
+    for k in 0..objectives {
+        let lambda: Vec<f64> = (0..objectives).map(|j| if j == k { 1.0 } else { 0.0 }).collect();
+        let values = surrogate.utilities(&lambda, &seeds)?;
+        if let Some(&best) = largest(&values, 1).first() {
+            seeds.push(&best_utility(space, surrogate, &lambda, &seeds.row(best).to_vec())?)?;
+        }
+    }
+    Ok(seeds)
+}
+
+fn snapped(space: &Space, designs: &Points) -> Points {
+    let mut valid = designs.clone();
+    for i in 0..valid.len() {
+        space.snap(valid.row_mut(i));
+    }
+    valid
+}
+
+fn distinct(points: &Points) -> Points {
+    let mut seen = std::collections::HashSet::new();
+    let new =
+        |i: &usize| seen.insert(points.row(*i).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+    points.select(&(0..points.len()).filter(new).collect::<Vec<_>>())
+}

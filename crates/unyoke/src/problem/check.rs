@@ -1,0 +1,350 @@
+//! All that can be wrong with a problem, found in one pass.
+
+use std::collections::HashMap;
+
+use super::{GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem, Scale};
+use crate::error::Mistake;
+
+/// Whole numbers beyond ±2⁵³ are not all doubles.
+const INTEGER_LIMIT: i64 = 1 << 53;
+
+/// With more steps between its bounds a whole number would not survive being scaled to \[0, 1\].
+const MOST_STEPS: i64 = 1 << 52;
+
+/// On a logarithmic scale rounding errors grow with the value; up to here they stay below a half.
+const LOG_INTEGER_LIMIT: i64 = 1 << 44;
+
+/// Dividing the dominated region into boxes becomes hopeless beyond.
+const MOST_OBJECTIVES: usize = 10;
+
+/// The mistakes of `problem`, in the order of its fields.
+pub(super) fn mistakes(problem: &Problem) -> Vec<Mistake> {
+    let mut found = Mistakes(Vec::new());
+    found.parameters(&problem.parameters);
+    found.objectives(&problem.objectives);
+    found.0
+}
+
+struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Mistake { path: path.into(), message: message.into() });
+    }
+
+    fn parameters(&mut self, parameters: &[Parameter]) {
+        if parameters.is_empty() {
+            self.add("parameters", "there must be at least one");
+        }
+        self.names("parameters", parameters.iter().map(Parameter::name));
+        for (i, parameter) in parameters.iter().enumerate() {
+            let path = format!("parameters[{i}]");
+            match parameter {
+                Parameter::Continuous { low, high, scale, .. } => {
+                    self.continuous(&path, *low, *high, *scale);
+                }
+                Parameter::Integer { low, high, scale, .. } => {
+                    self.integer(&path, *low, *high, *scale);
+                }
+                Parameter::Categorical { choices, .. } => self.choices(&path, choices),
+            }
+        }
+    }
+
+    /// Names are neither empty nor used twice.
+    fn names<'a>(&mut self, path: &str, names: impl Iterator<Item = &'a str>) {
+        let mut owners = HashMap::new();
+        for (i, name) in names.enumerate() {
+            let first = *owners.entry(name).or_insert(i);
+            if name.trim().is_empty() {
+                self.add(format!("{path}[{i}].name"), "must not be empty");
+            } else if first != i {
+                let message = format!("{name:?} is also the name of {path}[{first}]");
+                self.add(format!("{path}[{i}].name"), message);
+            }
+        }
+    }
+
+    fn continuous(&mut self, path: &str, low: f64, high: f64, scale: Scale) {
+        for (bound, value) in [("low", low), ("high", high)] {
+            if !value.is_finite() {
+                self.add(format!("{path}.{bound}"), format!("is {value}, but must be finite"));
+            }
+        }
+        if scale == Scale::Log && low <= 0.0 {
+            let message = format!("is {low}, but must be positive on a log scale");
+            self.add(format!("{path}.low"), message);
+        }
+        if low > high {
+            self.add(format!("{path}.low"), format!("is {low}, above high, which is {high}"));
+        } else if low.is_finite() && high.is_finite() && !(high - low).is_finite() {
+            self.add(format!("{path}.high"), "is too far above low: the difference overflows");
+        }
+    }
+
+    fn integer(&mut self, path: &str, low: i64, high: i64, scale: Scale) {
+        for (bound, value) in [("low", low), ("high", high)] {
+            // Negated this way round because the absolute value of the lowest i64 overflows.
+            if !(-INTEGER_LIMIT..=INTEGER_LIMIT).contains(&value) {
+                let message = format!("is {value}, but must be within ±2^53 to be exact");
+                self.add(format!("{path}.{bound}"), message);
+            }
+        }
+        if low > high {
+            self.add(format!("{path}.low"), format!("is {low}, above high, which is {high}"));
+        } else if high.saturating_sub(low) > MOST_STEPS {
+            let message = "is too far above low: at most 2^52 steps can be told apart";
+            self.add(format!("{path}.high"), message);
+        }
+        if scale == Scale::Log {
+            self.integer_log(path, low, high);
+        }
+    }
+
+    fn integer_log(&mut self, path: &str, low: i64, high: i64) {
+        if low <= 0 {
+            let message = format!("is {low}, but must be positive on a log scale");
+            self.add(format!("{path}.low"), message);
+        }
+        if high > LOG_INTEGER_LIMIT {
+            let message = format!("is {high}, but must be at most 2^44 on a log scale to be exact");
+            self.add(format!("{path}.high"), message);
+        }
+    }
+
+    fn choices(&mut self, path: &str, choices: &[String]) {
+        if choices.is_empty() {
+            self.add(format!("{path}.choices"), "there must be at least one");
+        }
+        let mut places = HashMap::new();
+        for (i, choice) in choices.iter().enumerate() {
+            let first = *places.entry(choice).or_insert(i);
+            if choice.is_empty() {
+                self.add(format!("{path}.choices[{i}]"), "must not be empty");
+            } else if first != i {
+                let message = format!("{choice:?} is also choices[{first}]");
+                self.add(format!("{path}.choices[{i}]"), message);
+            }
+        }
+    }
+
+    fn objectives(&mut self, objectives: &[Objective]) {
+        if objectives.is_empty() {
+            self.add("objectives", "there must be at least one");
+        }
+        if objectives.len() > MOST_OBJECTIVES {
+            let message = format!("are {}, but at most {MOST_OBJECTIVES} work", objectives.len());
+            self.add("objectives", message);
+        }
+        self.names("objectives", objectives.iter().map(|objective| objective.name.as_str()));
+        for (i, objective) in objectives.iter().enumerate() {
+            self.objective(&format!("objectives[{i}]"), objective);
+        }
+    }
+
+    fn objective(&mut self, path: &str, objective: &Objective) {
+        self.positive(format!("{path}.cost"), objective.cost);
+        if let Noise::Known { sd } = objective.noise {
+            self.not_negative(format!("{path}.noise.known.sd"), sd);
+        }
+        self.priors(&format!("{path}.priors"), &objective.priors);
+        if let Some(hyper) = &objective.hyper {
+            self.hyper(&format!("{path}.hyper"), hyper);
+        }
+    }
+
+    fn priors(&mut self, path: &str, priors: &Priors) {
+        let Priors { lengthscale, outputscale, noise } = priors;
+        for (name, prior) in
+            [("lengthscale", lengthscale), ("outputscale", outputscale), ("noise", noise)]
+        {
+            if let Some(GammaPrior { shape, rate }) = *prior {
+                self.positive(format!("{path}.{name}.shape"), shape);
+                self.positive(format!("{path}.{name}.rate"), rate);
+            }
+        }
+    }
+
+    fn hyper(&mut self, path: &str, hyper: &KnownHyper) {
+        for (i, &length) in hyper.lengthscales.iter().enumerate() {
+            self.positive(format!("{path}.lengthscales[{i}]"), length);
+        }
+        self.positive(format!("{path}.outputscale"), hyper.outputscale);
+        self.not_negative(format!("{path}.noise"), hyper.noise);
+        if !hyper.mean.is_finite() {
+            self.add(format!("{path}.mean"), format!("is {}, but must be finite", hyper.mean));
+        }
+    }
+
+    fn positive(&mut self, path: String, value: f64) {
+        if !(value.is_finite() && value > 0.0) {
+            self.add(path, format!("is {value}, but must be positive and finite"));
+        }
+    }
+
+    fn not_negative(&mut self, path: String, value: f64) {
+        if !(value.is_finite() && value >= 0.0) {
+            self.add(path, format!("is {value}, but must be finite and not negative"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::ProblemBuilder;
+    use crate::{Error, cases};
+    use proptest::prelude::*;
+
+    /// Where the problem is wrong.
+    fn paths(builder: ProblemBuilder) -> Vec<String> {
+        match builder.build() {
+            Ok(_) => vec![],
+            Err(Error::Invalid { mistakes }) => mistakes.into_iter().map(|m| m.path).collect(),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    /// A problem to which parameters are added.
+    fn start() -> ProblemBuilder {
+        Problem::builder().maximise("f", 1.0)
+    }
+
+    /// Where a problem with this one objective is wrong.
+    fn objective_paths(objective: Objective) -> Vec<String> {
+        paths(Problem::builder().continuous("x", 0.0, 1.0).objective(objective))
+    }
+
+    proptest! {
+        #[test]
+        fn sensible_problems_pass(problem in cases::problems()) {
+            prop_assert_eq!(problem.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_in_one_go() {
+        let builder = Problem::builder()
+            .continuous("x", f64::NAN, f64::INFINITY)
+            .continuous("x", 1.0, 0.0)
+            .categorical("", ["a", "a"])
+            .maximise("f", 0.0)
+            .minimise("f", f64::NAN);
+        let expected = [
+            "parameters[1].name",
+            "parameters[2].name",
+            "parameters[0].low",
+            "parameters[0].high",
+            "parameters[1].low",
+            "parameters[2].choices[1]",
+            "objectives[1].name",
+            "objectives[0].cost",
+            "objectives[1].cost",
+        ];
+        assert_eq!(paths(builder), expected);
+    }
+
+    #[test]
+    fn there_must_be_parameters_and_one_to_ten_objectives() {
+        assert_eq!(paths(Problem::builder()), ["parameters", "objectives"]);
+        let many = |n: usize| {
+            let start = Problem::builder().continuous("x", 0.0, 1.0);
+            paths((0..n).fold(start, |b, i| b.maximise(format!("f{i}"), 1.0)))
+        };
+        assert!(many(10).is_empty());
+        assert_eq!(many(11), ["objectives"]);
+    }
+
+    #[test]
+    fn bounds_must_be_finite_in_order_and_not_too_far_apart() {
+        assert_eq!(paths(start().continuous("x", f64::NAN, 1.0)), ["parameters[0].low"]);
+        assert_eq!(paths(start().continuous("x", 0.0, f64::INFINITY)), ["parameters[0].high"]);
+        assert_eq!(paths(start().continuous("x", 1.0, 0.5)), ["parameters[0].low"]);
+        assert_eq!(paths(start().continuous("x", -1e308, 1e308)), ["parameters[0].high"]);
+        assert!(paths(start().continuous("x", 3.0, 3.0)).is_empty());
+        assert!(paths(start().continuous("x", 1e9, 1e9 + 1e-3)).is_empty());
+    }
+
+    #[test]
+    fn a_log_scale_needs_positive_bounds() {
+        for low in [0.0, -0.0, -1.0] {
+            assert_eq!(paths(start().continuous_log("x", low, 1.0)), ["parameters[0].low"]);
+        }
+        assert_eq!(paths(start().integer_log("n", 0, 9)), ["parameters[0].low"]);
+        assert!(paths(start().continuous_log("x", 1e-12, 1e12)).is_empty());
+        assert!(paths(start().continuous_log("x", 5e-324, f64::MAX)).is_empty());
+        assert!(paths(start().integer_log("n", 1, 1 << 44)).is_empty());
+        assert_eq!(paths(start().integer_log("n", 1, (1 << 44) + 1)), ["parameters[0].high"]);
+    }
+
+    #[test]
+    fn integers_that_would_not_be_exact_are_refused() {
+        assert_eq!(
+            paths(start().integer("n", 0, (1 << 53) + 2)),
+            ["parameters[0].high", "parameters[0].high"]
+        );
+        assert_eq!(
+            paths(start().integer("n", i64::MIN, -(1 << 53))),
+            ["parameters[0].low", "parameters[0].high"]
+        );
+        assert_eq!(paths(start().integer("n", 2, 1)), ["parameters[0].low"]);
+        assert!(paths(start().integer("n", -(1 << 51), 1 << 51)).is_empty());
+        assert!(paths(start().integer("n", (1 << 53) - 9, 1 << 53)).is_empty());
+        assert!(paths(start().integer("n", 4, 4)).is_empty());
+    }
+
+    #[test]
+    fn choices_are_not_missing_empty_or_repeated_but_otherwise_free() {
+        let none: [&str; 0] = [];
+        assert_eq!(paths(start().categorical("c", none)), ["parameters[0].choices"]);
+        assert_eq!(paths(start().categorical("c", ["a", ""])), ["parameters[0].choices[1]"]);
+        assert_eq!(paths(start().categorical("c", ["a", "b", "a"])), ["parameters[0].choices[2]"]);
+        assert!(paths(start().categorical("c", ["NaN", "🦀", " ", "1"])).is_empty());
+        assert!(paths(start().categorical("c", ["only"])).is_empty());
+        assert!(paths(start().categorical("c", (0..10_000).map(|i| i.to_string()))).is_empty());
+    }
+
+    #[test]
+    fn costs_are_positive_and_finite() {
+        for cost in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(objective_paths(Objective::maximise("f", cost)), ["objectives[0].cost"]);
+        }
+        assert!(objective_paths(Objective::minimise("f", 1e-300)).is_empty());
+    }
+
+    #[test]
+    fn known_noise_is_finite_and_not_negative() {
+        let noise = |sd| objective_paths(Objective::maximise("f", 1.0).known_noise(sd));
+        for sd in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(noise(sd), ["objectives[0].noise.known.sd"]);
+        }
+        for sd in [0.0, 1e-300, 1e6] {
+            assert!(noise(sd).is_empty());
+        }
+    }
+
+    #[test]
+    fn priors_and_known_hyper_parameters_are_in_their_domains() {
+        let bad = GammaPrior { shape: 0.0, rate: f64::NAN };
+        let priors = Priors { lengthscale: Some(bad), ..Priors::default() };
+        assert_eq!(
+            objective_paths(Objective::maximise("f", 1.0).with_priors(priors)),
+            ["objectives[0].priors.lengthscale.shape", "objectives[0].priors.lengthscale.rate"]
+        );
+        let hyper = KnownHyper {
+            lengthscales: vec![1.0, 0.0],
+            outputscale: -1.0,
+            noise: -1.0,
+            mean: f64::NAN,
+        };
+        assert_eq!(
+            objective_paths(Objective::maximise("f", 1.0).with_hyper(hyper)),
+            [
+                "objectives[0].hyper.lengthscales[1]",
+                "objectives[0].hyper.outputscale",
+                "objectives[0].hyper.noise",
+                "objectives[0].hyper.mean"
+            ]
+        );
+    }
+}

@@ -1,0 +1,549 @@
+//! A study: ask what to evaluate, tell what came out, read the front.
+//!
+//! [`Study::ask`] is the whole engine in order: observations, surrogate, acquisition, suggestion.
+//! A study is the replay of its journal; nothing else is kept, so a study that was killed, copied
+//! or opened elsewhere goes on exactly as it would have.
+
+use crate::acquisition::c_mokg::CMokg;
+use crate::acquisition::ma_kg::{MaKg, Observation};
+use crate::acquisition::{Acquisition, Scalarised};
+use crate::config::{Algorithm, Config};
+use crate::cost::Cost;
+use crate::design::Design;
+use crate::discretise::{self, best_utility, discretise};
+use crate::error::{Error, JournalError, Result};
+use crate::event::{Event, Record};
+use crate::front::{Forecast, Front, FrontPoint, predicted_pareto_set};
+use crate::history::{Evaluation, History, Status};
+use crate::journal::{Journal, MemoryJournal};
+use crate::plan::{self, Planned};
+use crate::problem::{Noise, Problem};
+use crate::suggest::{Best, Region, best_of_each_option};
+use crate::suggestion::{Note, OptionRow, Suggestion};
+use crate::surrogate::{Observed, Surrogate};
+use crate::weights;
+use unyoke_math::optimize::largest;
+use unyoke_math::random::seed_for;
+use unyoke_math::{Points, sobol};
+
+/// Streams of random numbers: what each is for.
+const WEIGHTS: u64 = 1;
+const RAW_DESIGNS: u64 = 2;
+const DISCRETISATION: u64 = 3;
+
+/// How often an append is tried again when others write to the same journal.
+const ATTEMPTS: usize = 64;
+
+/// A multi-objective optimisation under way.
+///
+/// ```
+/// use unyoke::{Problem, Study};
+///
+/// let problem = Problem::builder()
+///     .continuous("thickness", 1.0, 5.0)
+///     .minimise("mass", 1.0)
+///     .minimise("deflection", 10.0)
+///     .build()?;
+/// let mut study = Study::new(problem)?;
+/// for _ in 0..12 {
+///     let suggestion = study.ask()?;
+///     let thickness = suggestion.design.real("thickness").unwrap_or_default();
+///     let value = match suggestion.objective.as_str() {
+///         "mass" => thickness,
+///         _ => 1.0 / thickness.powi(3),
+///     };
+///     study.tell(suggestion.evaluation, value)?;
+/// }
+/// let front = study.front(10)?;
+/// assert!(!front.points.is_empty());
+/// # Ok::<(), unyoke::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Study<J = MemoryJournal> {
+    journal: J,
+    history: History,
+}
+
+impl Study<MemoryJournal> {
+    /// A study in memory with default settings and seed 0.
+    pub fn new(problem: Problem) -> Result<Self> {
+        Self::with_config(problem, Config::default(), 0)
+    }
+
+    /// A study in memory.
+    pub fn with_config(problem: Problem, config: Config, seed: u64) -> Result<Self> {
+        Self::create(problem, config, seed, MemoryJournal::default())
+    }
+}
+
+impl<J: Journal> Study<J> {
+    /// A new study in an empty journal.
+    pub fn create(problem: Problem, config: Config, seed: u64, mut journal: J) -> Result<Self> {
+        problem.check()?;
+        let mistakes = config.check(&problem);
+        if !mistakes.is_empty() {
+            return Err(Error::Invalid { mistakes });
+        }
+        let created = Record::from(Event::Created { problem, config, seed });
+        let history = History::replay(std::slice::from_ref(&created))?;
+        journal.append(0, &[created])?;
+        Ok(Self { journal, history })
+    }
+
+    /// The study that a journal holds.
+    pub fn open(journal: J) -> Result<Self> {
+        let history = History::replay(&journal.read(0)?)?;
+        Ok(Self { journal, history })
+    }
+
+    /// Takes in what others have written to the journal.
+    pub fn refresh(&mut self) -> Result<()> {
+        for record in self.journal.read(self.history.position)? {
+            self.history.apply(&record)?;
+        }
+        Ok(())
+    }
+
+    /// What is optimised.
+    pub fn problem(&self) -> &Problem {
+        &self.history.problem
+    }
+
+    /// How it is searched.
+    pub fn config(&self) -> &Config {
+        &self.history.config
+    }
+
+    /// Every evaluation so far, pending and settled, in order of their numbers.
+    pub fn evaluations(&self) -> &[Evaluation] {
+        &self.history.evaluations
+    }
+
+    /// Cost of all evaluations that were asked for and ran, successful or not.
+    pub fn spent(&self) -> f64 {
+        self.history.spent()
+    }
+
+    /// The part of [`Study::spent`] that went to one objective.
+    pub fn spent_on(&self, objective: &str) -> Result<f64> {
+        Ok(self.history.spent_on(self.problem().objective_index(objective)?))
+    }
+
+    /// The current cost of an objective.
+    pub fn cost(&self, objective: &str) -> Result<f64> {
+        Ok(self.history.cost(self.problem().objective_index(objective)?))
+    }
+
+    /// Chooses the evaluation that is worth most per unit of cost and marks it as pending.
+    ///
+    /// May be called again before results are told: pending evaluations count as if they had
+    /// returned what the models expect, so no two workers are sent to the same place.
+    pub fn ask(&mut self) -> Result<Suggestion> {
+        for _ in 0..ATTEMPTS {
+            let suggestion = self.suggest()?;
+            let event = Event::Asked {
+                evaluation: suggestion.evaluation,
+                design: suggestion.design.clone(),
+                objective: suggestion.objective.clone(),
+                cost: suggestion.cost,
+                initial: suggestion.is_initial(),
+            };
+            match self.append(event) {
+                Ok(()) => return Ok(suggestion),
+                // Somebody else wrote first: choose again, knowing what they wrote.
+                Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.too_busy())
+    }
+
+    /// Asks `count` times.
+    pub fn ask_many(&mut self, count: usize) -> Result<Vec<Suggestion>> {
+        (0..count).map(|_| self.ask()).collect()
+    }
+
+    /// What [`Study::ask`] would choose now, without asking for it.
+    pub fn suggest(&self) -> Result<Suggestion> {
+        match plan::next(&self.history)? {
+            Planned::Given { x, objective, note } => Ok(self.given(&x, objective, note)),
+            Planned::Search => self.search(),
+        }
+    }
+
+    /// Records the value of an evaluation. NaN and infinities are failures, not values.
+    pub fn tell(&mut self, evaluation: u64, value: f64) -> Result<()> {
+        if !value.is_finite() {
+            return self.tell_failure(evaluation, &format!("the result is {value}"));
+        }
+        self.record(|_| Ok(Event::Told { evaluation, value }))
+    }
+
+    /// Records that an evaluation ran and returned nothing. It counts as spent, and the same
+    /// objective is not suggested at the same design again.
+    pub fn tell_failure(&mut self, evaluation: u64, reason: &str) -> Result<()> {
+        self.record(|_| Ok(Event::Failed { evaluation, reason: reason.to_owned() }))
+    }
+
+    /// Takes a pending evaluation back, as if it had never been asked for.
+    pub fn withdraw(&mut self, evaluation: u64) -> Result<()> {
+        self.record(|_| Ok(Event::Withdrawn { evaluation }))
+    }
+
+    /// Records a result that nobody asked for: any objective at any design, also outside the
+    /// bounds. Returns its number.
+    pub fn tell_result(&mut self, design: Design, objective: &str, value: f64) -> Result<u64> {
+        if !value.is_finite() {
+            let must = "a finite number".to_owned();
+            let parameter = objective.to_owned();
+            return Err(Error::BadValue { parameter, value: value.to_string(), must });
+        }
+        self.problem().objective_index(objective)?;
+        self.history.space.encode(&design)?;
+        let objective = objective.to_owned();
+        let mut number = 0;
+        self.record(|history| {
+            number = history.evaluations.len() as u64;
+            let (design, objective) = (design.clone(), objective.clone());
+            Ok(Event::Imported { evaluation: number, design, objective, value })
+        })?;
+        Ok(number)
+    }
+
+    /// Changes what evaluations of an objective cost from now on.
+    pub fn set_cost(&mut self, objective: &str, cost: f64) -> Result<()> {
+        self.problem().objective_index(objective)?;
+        if !(cost.is_finite() && cost > 0.0) {
+            return Err(Error::BadCost { objective: objective.to_owned(), cost });
+        }
+        self.record(|_| Ok(Event::CostChanged { objective: objective.to_owned(), cost }))
+    }
+
+    /// The predicted Pareto set, thinned to at most `count` well-spread designs.
+    pub fn front(&self, count: usize) -> Result<Front> {
+        let surrogate = self.surrogate(Pending::Ignored)?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let set = predicted_pareto_set(space, &surrogate, &observed, search, count)?;
+        let points = set.rows().map(|x| self.front_point(&surrogate, x));
+        let names = self.problem().objectives.iter().map(|objective| objective.name.clone());
+        Ok(Front { objectives: names.collect(), points: points.collect::<Result<_>>()? })
+    }
+
+    /// The design with the best expected weighted sum of objectives.
+    ///
+    /// Weights count in the units of [`Config::units`]; only their proportions matter.
+    pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
+        let lambda = weights::checked(weights, self.problem().objectives.len())?;
+        let surrogate = self.surrogate(Pending::Ignored)?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let set = predicted_pareto_set(space, &surrogate, &observed, search, usize::MAX)?;
+        let values = surrogate.utilities(&lambda, &set)?;
+        let best = largest(&values, 1).first().map_or(0, |i| *i);
+        let x = best_utility(space, &surrogate, &lambda, set.row(best))?;
+        self.front_point(&surrogate, &self.canonical(&x))
+    }
+
+    /// Expected gain, and gain per unit of cost, of evaluations a user has in mind.
+    ///
+    /// Only for algorithms that choose one objective at a time.
+    pub fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
+        let surrogate = self.surrogate(Pending::Expected)?;
+        let (weights, set) = self.weights_and_set(&surrogate)?;
+        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights)?);
+        let score = |(design, objective): &(Design, String)| {
+            let option = self.problem().objective_index(objective)?;
+            let x = self.history.space.encode(design)?;
+            let log_gain = acquisition.evaluator(option)(&x, None);
+            let cost = Cost::constant(self.history.cost(option)).at(&x);
+            Ok(self.row(&Best { option, x, log_gain, cost }, vec![objective.clone()], None))
+        };
+        candidates.iter().map(score).collect()
+    }
+
+    /// Observations, surrogate, acquisition, suggestion.
+    fn search(&self) -> Result<Suggestion> {
+        let surrogate = self.surrogate(Pending::Expected)?;
+        let (weights, set) = self.weights_and_set(&surrogate)?;
+        let shared = Scalarised::new(&surrogate, &set, &weights)?;
+        let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
+            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared))
+            }
+            Algorithm::Makg | Algorithm::MakgRandom => {
+                Box::new(MaKg::new(shared, Observation::Scalarised)?)
+            }
+            Algorithm::MakgVector => Box::new(MaKg::new(shared, Observation::Vector)?),
+        };
+        let region = Region {
+            space: &self.history.space,
+            search: self.config().search,
+            promising: &set,
+            seed: self.seed(RAW_DESIGNS),
+        };
+        let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
+        let found = best_of_each_option(&*acquisition, &self.costs(), &region, &taken)?;
+        let found: Vec<Best> = found.into_iter().flatten().collect();
+        let mut notes = self.model_notes(&surrogate);
+        match best_value(&found) {
+            Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
+                Ok(self.reasoned(&found, chosen, notes))
+            }
+            _ => {
+                let (x, objective, note) = self.explore(&surrogate, &region)?;
+                notes.insert(0, note);
+                let mut suggestion = self.given(&x, objective, Note::NoExpectedGain);
+                suggestion.notes = notes;
+                Ok(suggestion)
+            }
+        }
+    }
+
+    /// The models, with or without what is under way.
+    fn surrogate(&self, pending: Pending) -> Result<Surrogate> {
+        let history = &self.history;
+        let initial = self.config().initial.counts(self.problem());
+        let observed = |m: usize| -> Result<Observed<'_>> {
+            let space = &history.space;
+            let mut points = Points::new(space.dim());
+            let mut values = Vec::new();
+            for (x, value) in history.observations(m) {
+                points.push(x)?;
+                values.push(space.to_internal(m, value));
+            }
+            let mut expected = Points::new(space.dim());
+            if pending == Pending::Expected {
+                for x in history.pending(m).chain(history.failed(m)) {
+                    expected.push(x)?;
+                }
+            }
+            Ok(Observed {
+                objective: &self.problem().objectives[m],
+                sign: space.sign(m),
+                points,
+                values,
+                expected,
+                initial: initial[m],
+            })
+        };
+        let observed: Vec<Observed<'_>> =
+            (0..self.problem().objectives.len()).map(observed).collect::<Result<_>>()?;
+        Ok(Surrogate::fit(&observed, self.config().lengthscales, self.config().units)?)
+    }
+
+    /// The step's weight vectors and the designs it compares.
+    fn weights_and_set(&self, surrogate: &Surrogate) -> Result<(Points, Points)> {
+        let (config, objectives) = (self.config(), self.problem().objectives.len());
+        let seed = seed_for(self.history.seed, WEIGHTS);
+        let weights = weights::weights_of_step(config, objectives, seed, self.history.asks)?;
+        let setting = discretise::Setting {
+            space: &self.history.space,
+            surrogate,
+            weights: &weights,
+            observed: &self.observed_designs()?,
+            seed: self.seed(DISCRETISATION),
+        };
+        let set = discretise(config.discretisation, &setting)?;
+        Ok((weights, set))
+    }
+
+    /// Where nothing is expected to be gained: the design about which the models know least.
+    fn explore(
+        &self,
+        surrogate: &Surrogate,
+        region: &Region<'_>,
+    ) -> Result<(Vec<f64>, usize, Note)> {
+        let space = &self.history.space;
+        let cube = sobol::cube(space.parameters(), region.search.raw, region.seed)?;
+        let mut best: Option<(f64, Vec<f64>, usize)> = None;
+        for u in cube.rows() {
+            let x = space.from_cube(u);
+            for (m, output) in surrogate.outputs.iter().enumerate() {
+                let value = output.gp.predict(&x)?.variance / self.history.cost(m);
+                let better = best.as_ref().is_none_or(|(most, ..)| value > *most);
+                if better && !self.is_taken_for(m, &self.canonical(&x)) {
+                    best = Some((value, x.clone(), m));
+                }
+            }
+        }
+        match best {
+            Some((_, x, m)) => Ok((x, m, Note::NoExpectedGain)),
+            // Every design within reach was tried: repeat the one tried longest ago.
+            None => {
+                let x = space.from_cube(cube.row(self.history.asks as usize % cube.len().max(1)));
+                let objective = self.history.asks as usize % self.problem().objectives.len();
+                Ok((x, objective, Note::Exhausted))
+            }
+        }
+    }
+
+    fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
+        let coupled = self.config().algorithm.is_coupled();
+        let all = || self.problem().objectives.iter().map(|objective| objective.name.clone());
+        let names = |best: &Best| match coupled {
+            true => all().collect(),
+            false => vec![self.problem().objectives[best.option].name.clone()],
+        };
+        let rows = found.iter().enumerate().map(|(i, best)| {
+            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
+            let flips_at = (best.log_gain - rival).exp();
+            self.row(best, names(best), flips_at.is_finite().then_some(flips_at))
+        });
+        let (best, objective) = (&found[chosen], if coupled { 0 } else { found[chosen].option });
+        Suggestion {
+            evaluation: self.history.evaluations.len() as u64,
+            design: self.history.space.decode(&best.x),
+            objective: self.problem().objectives[objective].name.clone(),
+            cost: self.history.cost(objective),
+            options: rows.collect(),
+            chosen: Some(chosen),
+            notes,
+        }
+    }
+
+    fn row(&self, best: &Best, objectives: Vec<String>, flips_at: Option<f64>) -> OptionRow {
+        OptionRow {
+            objectives,
+            design: self.history.space.decode(&best.x),
+            log_gain: best.log_gain,
+            cost: best.cost,
+            flips_at,
+        }
+    }
+
+    /// A suggestion that no model was asked about.
+    fn given(&self, x: &[f64], objective: usize, note: Note) -> Suggestion {
+        Suggestion {
+            evaluation: self.history.evaluations.len() as u64,
+            design: self.history.space.decode(x),
+            objective: self.problem().objectives[objective].name.clone(),
+            cost: self.history.cost(objective),
+            options: vec![],
+            chosen: None,
+            notes: vec![note],
+        }
+    }
+
+    fn model_notes(&self, surrogate: &Surrogate) -> Vec<Note> {
+        let named = self.problem().objectives.iter().zip(&surrogate.outputs);
+        let notes = named.flat_map(|(objective, output)| {
+            let note = |note: &_| Note::Model {
+                objective: objective.name.clone(),
+                note: Clone::clone(note),
+            };
+            output.notes.iter().map(note)
+        });
+        notes.collect()
+    }
+
+    fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
+        let space = &self.history.space;
+        let forecast = |m: usize| -> Result<Forecast> {
+            let prediction = surrogate.outputs[m].predict(x)?;
+            let here = self.history.observations(m).filter(|(at, _)| space.same(at, x));
+            Ok(Forecast {
+                mean: space.to_user(m, prediction.mean),
+                sd: prediction.variance.sqrt(),
+                measured: here.map(|(_, value)| value).collect(),
+            })
+        };
+        let objectives = (0..surrogate.outputs.len()).map(forecast).collect::<Result<_>>()?;
+        Ok(FrontPoint { design: space.decode(x), objectives })
+    }
+
+    /// Distinct designs inside the bounds that have a value, in order of their evaluations.
+    fn observed_designs(&self) -> Result<Points> {
+        let space = &self.history.space;
+        let mut points = Points::new(space.dim());
+        let mut seen = std::collections::HashSet::new();
+        for evaluation in &self.history.evaluations {
+            let x = self.history.point(evaluation.id);
+            let inside = x.iter().all(|v| (0.0..=1.0).contains(v));
+            let key: Vec<u64> = x.iter().map(|v| v.to_bits()).collect();
+            if inside && matches!(evaluation.status, Status::Told(_)) && seen.insert(key) {
+                points.push(x)?;
+            }
+        }
+        Ok(points)
+    }
+
+    fn is_taken(&self, option: usize, x: &[f64]) -> bool {
+        if self.config().algorithm.is_coupled() {
+            (0..self.problem().objectives.len()).any(|m| self.is_taken_for(m, x))
+        } else {
+            self.is_taken_for(option, x)
+        }
+    }
+
+    /// Whether evaluating this objective there again would repeat what is under way, has failed, or
+    /// is known without noise.
+    fn is_taken_for(&self, objective: usize, x: &[f64]) -> bool {
+        let history = &self.history;
+        let same = |at: &[f64]| history.space.same(at, x);
+        let repeatable = self.problem().objectives[objective].noise != Noise::Deterministic;
+        history.pending(objective).chain(history.failed(objective)).any(same)
+            || (!repeatable && history.observations(objective).any(|(at, _)| same(at)))
+    }
+
+    /// The encoding of the design that `x` stands for: what a history would hold.
+    fn canonical(&self, x: &[f64]) -> Vec<f64> {
+        let space = &self.history.space;
+        space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec())
+    }
+
+    fn costs(&self) -> Vec<Cost> {
+        let costs = (0..self.problem().objectives.len()).map(|m| self.history.cost(m));
+        if self.config().algorithm.is_coupled() {
+            return vec![Cost::constant(costs.sum())];
+        }
+        costs.map(Cost::constant).collect()
+    }
+
+    /// The seed of this step for one purpose.
+    fn seed(&self, purpose: u64) -> u64 {
+        seed_for(seed_for(self.history.seed, purpose), self.history.asks)
+    }
+
+    /// Appends an event made from the latest state, again if others append at the same time.
+    fn record(&mut self, mut event: impl FnMut(&History) -> Result<Event>) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let next = event(&self.history)?;
+            match self.append(next) {
+                Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh()?,
+                outcome => return outcome,
+            }
+        }
+        Err(self.too_busy())
+    }
+
+    /// Appends to the journal first, to the history once that has succeeded.
+    fn append(&mut self, event: Event) -> Result<()> {
+        let record = Record::from(event);
+        self.history.check(&record.event)?;
+        let at = self.history.position;
+        self.journal.append(at, std::slice::from_ref(&record))?;
+        self.history.apply(&record)
+    }
+
+    fn too_busy(&self) -> Error {
+        let position = self.history.position;
+        Error::Journal(JournalError::Conflict { expected: position, found: position + 1 })
+    }
+}
+
+/// Whether models take evaluations under way into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    /// For predictions: only what is known.
+    Ignored,
+    /// For suggestions: as if they had returned what is expected.
+    Expected,
+}
+
+/// The option of the largest value per cost, the first of equals.
+fn best_value(found: &[Best]) -> Option<usize> {
+    let values: Vec<f64> = found.iter().map(Best::log_value).collect();
+    largest(&values, 1).first().copied()
+}

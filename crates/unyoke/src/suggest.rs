@@ -1,0 +1,168 @@
+//! From an acquisition function to a suggestion with its reasons, Eq. (12).
+
+use crate::acquisition::Acquisition;
+use crate::config::Search;
+use crate::cost::Cost;
+use crate::discretise::held_bounds;
+use crate::error::Result;
+use crate::space::Space;
+use rayon::prelude::*;
+use unyoke_math::optimize::{Optimum, Stopping, largest, maximize};
+use unyoke_math::{Points, sobol};
+
+/// What can be chosen, and the best that was found for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Best {
+    /// Number of the option: an objective, or 0 for all together.
+    pub(crate) option: usize,
+    /// Encoded design.
+    pub(crate) x: Vec<f64>,
+    /// Logarithm of the expected gain.
+    pub(crate) log_gain: f64,
+    /// What the evaluation costs there.
+    pub(crate) cost: f64,
+}
+
+impl Best {
+    /// Logarithm of the expected gain per unit of cost.
+    pub(crate) fn log_value(&self) -> f64 {
+        self.log_gain - self.cost.ln()
+    }
+}
+
+/// Where and how hard to search.
+pub(crate) struct Region<'a> {
+    pub(crate) space: &'a Space,
+    pub(crate) search: Search,
+    /// Designs to look at beside the space-filling ones: where the models expect good values.
+    pub(crate) promising: &'a Points,
+    pub(crate) seed: u64,
+}
+
+/// For each option the best design found; `taken` says which (option, design) may not be chosen.
+pub(crate) fn best_of_each_option(
+    acquisition: &dyn Acquisition,
+    costs: &[Cost],
+    region: &Region<'_>,
+    taken: &dyn Fn(usize, &[f64]) -> bool,
+) -> Result<Vec<Option<Best>>> {
+    let raw = region.raw_designs()?;
+    (0..acquisition.options())
+        .map(|option| {
+            let values = raw_values(acquisition, option, &raw);
+            let mut found = climb_from_best(acquisition, option, region, &raw, &values)?;
+            let start =
+                |i: usize| Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
+            // Raw designs stand in where all climbs end at designs that are taken.
+            found.extend(largest(&values, raw.len()).into_iter().map(start));
+            found.sort_by(|a, b| b.value.total_cmp(&a.value));
+            let free = found.into_iter().find(|optimum| !taken(option, &optimum.x));
+            Ok(free.map(|Optimum { x, value, .. }| {
+                let cost = costs[option].at(&x);
+                Best { option, x, log_gain: value, cost }
+            }))
+        })
+        .collect()
+}
+
+impl Region<'_> {
+    /// Space-filling and promising designs, all valid.
+    fn raw_designs(&self) -> Result<Points> {
+        let cube = sobol::cube(self.space.parameters(), self.search.raw, self.seed)?;
+        let encoded = cube.rows().map(|u| self.space.from_cube(u));
+        let mut raw = Points::from_rows(self.space.dim(), encoded)?;
+        for x in self.promising.rows() {
+            raw.push(x)?;
+        }
+        Ok(raw)
+    }
+}
+
+fn raw_values(acquisition: &dyn Acquisition, option: usize, raw: &Points) -> Vec<f64> {
+    let chunk = raw.len().div_ceil(16).max(1);
+    let rows: Vec<&[f64]> = raw.rows().collect();
+    rows.par_chunks(chunk)
+        .flat_map_iter(|rows| {
+            let mut evaluate = acquisition.evaluator(option);
+            rows.iter().map(|x| evaluate(x, None)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Climbs from the best raw designs that are apart from each other.
+fn climb_from_best(
+    acquisition: &dyn Acquisition,
+    option: usize,
+    region: &Region<'_>,
+    raw: &Points,
+    values: &[f64],
+) -> Result<Vec<Optimum>> {
+    let starts = apart(raw, values, region.search.restarts);
+    let climb = |&i: &usize| {
+        let optimum = climb(acquisition, option, region, raw.row(i))?;
+        improve_discrete(acquisition, option, region, optimum)
+    };
+    starts.par_iter().map(climb).collect()
+}
+
+fn climb(
+    acquisition: &dyn Acquisition,
+    option: usize,
+    region: &Region<'_>,
+    start: &[f64],
+) -> Result<Optimum> {
+    let mut evaluate = acquisition.evaluator(option);
+    let objective = |x: &[f64], gradient: &mut [f64]| evaluate(x, Some(gradient));
+    let stopping = Stopping { iterations: region.search.iterations, gradient: 1e-5, gain: 1e-9 };
+    Ok(maximize(objective, start, &held_bounds(region.space, start)?, &stopping)?)
+}
+
+/// Moves to better neighbours in one discrete parameter at a time, climbing again after each move.
+fn improve_discrete(
+    acquisition: &dyn Acquisition,
+    option: usize,
+    region: &Region<'_>,
+    mut optimum: Optimum,
+) -> Result<Optimum> {
+    const ROUNDS: usize = 8;
+    for _ in 0..ROUNDS {
+        let mut evaluate = acquisition.evaluator(option);
+        let neighbours = region.space.neighbours(&optimum.x);
+        let values: Vec<f64> = neighbours.iter().map(|x| evaluate(x, None)).collect();
+        match largest(&values, 1).first() {
+            Some(&best) if values[best] > optimum.value => {
+                let next = climb(acquisition, option, region, &neighbours[best])?;
+                let stay =
+                    Optimum { x: neighbours[best].clone(), value: values[best], evaluations: 1 };
+                optimum = if next.value >= stay.value { next } else { stay };
+            }
+            _ => break,
+        }
+    }
+    Ok(optimum)
+}
+
+/// Indices of the best values whose points keep a distance, filled up with the next best.
+fn apart(points: &Points, values: &[f64], count: usize) -> Vec<usize> {
+    let order = largest(values, values.len());
+    let distance = 0.5 * (1.0 / points.len().max(1) as f64).powf(1.0 / points.dim().max(1) as f64);
+    let far = |i: usize, j: usize| {
+        let squares = points.row(i).iter().zip(points.row(j)).map(|(a, b)| (a - b).powi(2));
+        squares.sum::<f64>() > distance * distance
+    };
+    let mut chosen: Vec<usize> = Vec::new();
+    for &i in &order {
+        if chosen.len() < count && chosen.iter().all(|&j| far(i, j)) {
+            chosen.push(i);
+        }
+    }
+    for &i in &order {
+        if chosen.len() < count && !chosen.contains(&i) {
+            chosen.push(i);
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! A suggestion with its reasons, as a user reads it.
+
+use crate::design::Design;
+use crate::surrogate::ModelNote;
+
+/// What to evaluate next, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    /// Number of the evaluation, to be told with its result.
+    pub evaluation: u64,
+    /// Where.
+    pub design: Design,
+    /// Which objective.
+    pub objective: String,
+    /// What it costs.
+    pub cost: f64,
+    /// The table it won: the best that was found for each objective, or for all together. Empty
+    /// where no model was asked, as in the initial design.
+    pub options: Vec<OptionRow>,
+    /// The winner's row.
+    pub chosen: Option<usize>,
+    /// What else there is to say.
+    pub notes: Vec<Note>,
+}
+
+impl Suggestion {
+    /// Whether it belongs to the initial design.
+    pub fn is_initial(&self) -> bool {
+        self.notes.contains(&Note::InitialDesign)
+    }
+
+    /// The second-best row, if there is one.
+    pub fn runner_up(&self) -> Option<&OptionRow> {
+        let rows = self.options.iter().enumerate().filter(|(i, _)| Some(*i) != self.chosen);
+        let best =
+            rows.max_by(|(_, a), (_, b)| a.log_gain_per_cost().total_cmp(&b.log_gain_per_cost()));
+        best.map(|(_, row)| row)
+    }
+
+    /// Expected gain still available per unit of cost; `None` where no model was asked.
+    ///
+    /// When this falls below what a unit of cost is worth to you, stop.
+    pub fn gain_per_cost(&self) -> Option<f64> {
+        let row = self.options.get(self.chosen?)?;
+        Some(row.gain_per_cost())
+    }
+}
+
+/// The best evaluation found for one objective, or for all together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionRow {
+    /// What would be evaluated.
+    pub objectives: Vec<String>,
+    /// Where.
+    pub design: Design,
+    /// Logarithm of the expected gain, the knowledge gradient; −∞ where nothing can be gained.
+    pub log_gain: f64,
+    /// What it would cost.
+    pub cost: f64,
+    /// The cost at which the choice would flip: the winner must cost more than this to lose, the
+    /// others less than this to win. `None` without a rival.
+    pub flips_at: Option<f64>,
+}
+
+impl OptionRow {
+    /// The expected gain: how much the best expected utility is expected to rise, averaged over
+    /// the weights, in the units in which objectives are weighed.
+    pub fn gain(&self) -> f64 {
+        self.log_gain.exp()
+    }
+
+    /// Expected gain per unit of cost, by which options are compared.
+    pub fn gain_per_cost(&self) -> f64 {
+        self.log_gain_per_cost().exp()
+    }
+
+    /// Its logarithm, which does not underflow.
+    pub fn log_gain_per_cost(&self) -> f64 {
+        self.log_gain - self.cost.ln()
+    }
+}
+
+/// Something a user should know about a suggestion.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// Part of the space-filling initial design.
+    InitialDesign,
+    /// Space-filling, since there are no values to learn from yet.
+    NoValues,
+    /// Space-filling, since that is the algorithm.
+    SpaceFilling,
+    /// Another objective at the design chosen before: this algorithm evaluates all.
+    SameDesign,
+    /// No evaluation is expected to gain anything; this is where the models know least.
+    NoExpectedGain,
+    /// Every design was evaluated; this one is a repetition.
+    Exhausted,
+    /// About one objective's model.
+    Model {
+        /// The objective.
+        objective: String,
+        /// What is to be known.
+        note: ModelNote,
+    },
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::InitialDesign => write!(f, "part of the initial design"),
+            Self::NoValues => write!(f, "space-filling: there are no values to learn from yet"),
+            Self::SpaceFilling => write!(f, "space-filling"),
+            Self::SameDesign => write!(f, "the design chosen before, for the next objective"),
+            Self::NoExpectedGain => {
+                write!(f, "no evaluation is expected to gain anything; here the models know least")
+            }
+            Self::Exhausted => write!(f, "every design was evaluated; this repeats one"),
+            Self::Model { objective, note } => write!(f, "{objective}: {note}"),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Weight vectors: which trade-offs a step looks at.
+
+use crate::config::{Algorithm, Config, Preference, weights_mistake};
+use crate::error::{Error, Result};
+use unyoke_math::random::{Rng, seed_for};
+use unyoke_math::{Points, sobol};
+
+/// The weights of ask number `ask`, one row each, equally likely.
+///
+/// In expectation: a fresh scrambled Sobol' sample of the simplex. One at a time: the next point of
+/// one sequence.
+pub(crate) fn weights_of_step(
+    config: &Config,
+    objectives: usize,
+    seed: u64,
+    ask: u64,
+) -> Result<Points> {
+    match (&config.preference, config.algorithm.is_random()) {
+        (Preference::Uniform, false) => {
+            Ok(sobol::simplex(objectives, config.weights, seed_for(seed, ask))?)
+        }
+        (Preference::Uniform, true) => Ok(sobol::simplex_from(objectives, ask as u32, 1, seed)?),
+        (Preference::Dirichlet(parameters), random) => {
+            let count = if random { 1 } else { config.weights };
+            let mut rng = Rng::new(seed, ask);
+            let rows = (0..count).map(|_| dirichlet(parameters, &mut rng));
+            Ok(Points::from_rows(objectives, rows)?)
+        }
+        (Preference::Weights(list), false) => {
+            Ok(Points::from_rows(objectives, list.iter().map(|weights| normalised(weights)))?)
+        }
+        (Preference::Weights(list), true) => {
+            let turn = (ask % list.len().max(1) as u64) as usize;
+            Ok(Points::from_rows(objectives, list.get(turn).map(|weights| normalised(weights)))?)
+        }
+    }
+}
+
+/// A user's weights scaled to sum 1.
+pub(crate) fn checked(weights: &[f64], objectives: usize) -> Result<Vec<f64>> {
+    match weights_mistake(weights, objectives) {
+        Some(reason) => Err(Error::BadWeights { reason }),
+        None => Ok(normalised(weights)),
+    }
+}
+
+fn normalised(weights: &[f64]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / sum).collect()
+}
+
+/// A draw from the Dirichlet distribution: independent gammas, normalised.
+fn dirichlet(parameters: &[f64], rng: &mut Rng) -> Vec<f64> {
+    let logs: Vec<f64> = parameters.iter().map(|shape| log_gamma_draw(*shape, rng)).collect();
+    // Small shapes give gammas below the smallest double; their ratios are still meaningful.
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    normalised(&logs.iter().map(|l| (l - largest).exp()).collect::<Vec<_>>())
+}
+
+/// Logarithm of a gamma variate of this shape and rate 1 (Marsaglia and Tsang 2000).
+fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
+    if shape < 1.0 {
+        return log_gamma_draw(shape + 1.0, rng) + rng.open_uniform().ln() / shape;
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = rng.normal();
+        let v = (1.0 + c * x).powi(3);
+        if v > 0.0 && rng.open_uniform().ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+            return (d * v).ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(preference: Preference, algorithm: Algorithm) -> Config {
+        Config { preference, algorithm, ..Config::default() }
+    }
+
+    #[test]
+    fn weights_are_drawn_anew_each_step_and_again_for_the_same_step() {
+        let config = config(Preference::Uniform, Algorithm::CMokg);
+        let step = |ask| weights_of_step(&config, 3, 7, ask).unwrap();
+        assert_eq!(step(4), step(4));
+        assert_ne!(step(4), step(5));
+        assert_eq!(step(4).len(), 16);
+    }
+
+    #[test]
+    fn random_scalarisations_walk_along_one_sequence() {
+        let config = config(Preference::Uniform, Algorithm::CMokgRandom);
+        let whole = sobol::simplex(2, 8, 7).unwrap();
+        for ask in 0..8 {
+            assert_eq!(
+                weights_of_step(&config, 2, 7, ask).unwrap().row(0),
+                whole.row(ask as usize)
+            );
+        }
+    }
+
+    #[test]
+    fn a_dirichlet_preference_has_its_mean_and_variance() {
+        for parameters in [vec![2.0, 5.0, 1.0], vec![0.3, 0.2, 0.5], vec![1e-3, 1e-3, 1e-3]] {
+            let total: f64 = parameters.iter().sum();
+            let (mut rng, count) = (Rng::new(3, 0), 40_000);
+            let (mut mean, mut square) = (0.0, 0.0);
+            for _ in 0..count {
+                let draw = dirichlet(&parameters, &mut rng);
+                assert!((draw.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                mean += draw[0] / count as f64;
+                square += draw[0] * draw[0] / count as f64;
+            }
+            let expected = parameters[0] / total;
+            let variance = expected * (1.0 - expected) / (total + 1.0);
+            assert!((mean - expected).abs() < 0.01, "{parameters:?}: {mean}");
+            assert!((square - mean * mean - variance).abs() < 0.01, "{parameters:?}");
+        }
+    }
+
+    #[test]
+    fn listed_weights_are_normalised_and_taken_in_turn() {
+        let list = Preference::Weights(vec![vec![2.0, 2.0], vec![0.0, 5.0]]);
+        let all = weights_of_step(&config(list.clone(), Algorithm::CMokg), 2, 1, 9).unwrap();
+        assert_eq!(all.as_flat(), [0.5, 0.5, 0.0, 1.0]);
+        let one = weights_of_step(&config(list, Algorithm::MakgRandom), 2, 1, 9).unwrap();
+        assert_eq!(one.as_flat(), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn weights_that_weigh_nothing_are_refused() {
+        for bad in [vec![0.0, 0.0], vec![1.0], vec![-1.0, 2.0], vec![f64::NAN, 1.0]] {
+            assert!(matches!(checked(&bad, 2), Err(Error::BadWeights { .. })), "{bad:?}");
+        }
+        assert_eq!(checked(&[1.0, 3.0], 2).unwrap(), [0.25, 0.75]);
+    }
+}
