@@ -65,7 +65,7 @@ pub struct LineGradient {
 /// Buffers of an envelope computation, to be reused.
 #[derive(Debug, Clone, Default)]
 pub struct Envelope {
-    /// Intercepts by increasing slope, brought to order one.
+    /// Intercepts by increasing slope.
     heights: Vec<f64>,
     /// Lines worth a closer look: their positions in the order of slopes.
     promising: Vec<usize>,
@@ -75,18 +75,8 @@ pub struct Envelope {
     lines: Vec<usize>,
     /// Break points: `breaks[k]` lies between `lines[k]` and `lines[k + 1]`.
     breaks: Vec<f64>,
-    tails: Vec<Tail>,
-}
-
-/// Scaled normal quantities at a break point c, all on the side away from the mean.
-#[derive(Debug, Clone, Copy)]
-struct Tail {
-    /// φ(c)/e^(log_scale).
-    density: f64,
-    /// Φ(−|c|)/e^(log_scale).
-    probability: f64,
-    /// f(−|c|)/e^(log_scale).
-    excess: f64,
+    /// φ(c)/e^(log_scale) at each break point.
+    densities: Vec<f64>,
 }
 
 impl SlopeOrder {
@@ -106,7 +96,7 @@ impl SlopeOrder {
         self.order.sort_unstable_by(|&i, &j| slopes[i].total_cmp(&slopes[j]).then(i.cmp(&j)));
         self.slopes.clear();
         self.slopes.extend(self.order.iter().map(|&j| slopes[j]));
-        self.scale = unit_scale(slopes);
+        self.scale = unit_scale(magnitude(slopes));
         Ok(())
     }
 
@@ -133,12 +123,15 @@ impl SlopeOrder {
     /// ```
     pub fn gain(&self, intercepts: &[f64], factor: f64, envelope: &mut Envelope) -> Result<Gain> {
         check_shape("intercepts of the lines", self.len(), intercepts.len())?;
-        check_finite("intercepts of the lines", intercepts)?;
+        let size = magnitude(intercepts);
+        if size >= f64::INFINITY.to_bits() {
+            check_finite("intercepts of the lines", intercepts)?;
+        }
         if !(factor.is_finite() && factor >= 0.0) {
             let must = "finite and not negative";
             return Err(Error::OutOfRange { what: "factor of the slopes", value: factor, must });
         }
-        envelope.build(self, intercepts);
+        envelope.build(self, intercepts, unit_scale(size));
         Ok(envelope.gain(self, intercepts, factor))
     }
 }
@@ -154,12 +147,11 @@ impl Envelope {
     /// Whether a line stays depends on the order of two crossings, (a₀ − a₁)/(b₁ − b₀) and
     /// (a₁ − a₂)/(b₂ − b₁), which is decided without dividing. Multiplying all slopes by a positive
     /// factor changes nothing here.
-    fn build(&mut self, order: &SlopeOrder, intercepts: &[f64]) {
-        let scale = unit_scale(intercepts);
+    fn build(&mut self, order: &SlopeOrder, intercepts: &[f64], scale: f64) {
         self.heights.clear();
-        self.heights.extend(order.order.iter().map(|&j| scale * intercepts[j]));
+        self.heights.extend(order.order.iter().map(|&j| intercepts[j]));
         self.preselect();
-        let line = |i: usize| (self.heights[i], order.scale * order.slopes[i]);
+        let line = |i: usize| (scale * self.heights[i], order.scale * order.slopes[i]);
         self.kept.clear();
         for &i in &self.promising {
             let (a2, b2) = line(i);
@@ -188,29 +180,36 @@ impl Envelope {
     /// Passes over most lines cheaply: where Z > 0 the maximum is the highest line or a steeper
     /// one, and none of these can be it while a still steeper one is as high; likewise for Z < 0.
     fn preselect(&mut self) {
-        let heights = &self.heights;
-        let by_height = |i: &usize, j: &usize| heights[*i].total_cmp(&heights[*j]);
-        let Some(highest) = (0..heights.len()).max_by(by_height) else {
-            self.promising.clear();
-            return;
-        };
-        let record = |best: &mut f64, i: usize| {
-            let higher = heights[i] > *best;
-            *best = best.max(heights[i]);
-            Some(higher.then_some(i))
-        };
         self.promising.clear();
-        self.promising.extend((0..highest).scan(f64::NEG_INFINITY, record).flatten());
+        let Some(&first) = self.heights.first() else { return };
+        let (mut highest, mut best) = (0, first);
+        for (i, &height) in self.heights.iter().enumerate() {
+            if height > best {
+                (highest, best) = (i, height);
+            }
+        }
+        let mut record = f64::NEG_INFINITY;
+        for (i, &height) in self.heights[..highest].iter().enumerate() {
+            if height > record {
+                record = height;
+                self.promising.push(i);
+            }
+        }
         self.promising.push(highest);
         let steeper = self.promising.len();
-        let descending = (highest + 1..heights.len()).rev();
-        self.promising.extend(descending.scan(f64::NEG_INFINITY, record).flatten());
+        record = f64::NEG_INFINITY;
+        for (i, &height) in self.heights.iter().enumerate().skip(highest + 1).rev() {
+            if height > record {
+                record = height;
+                self.promising.push(i);
+            }
+        }
         self.promising[steeper..].reverse();
     }
 
     fn gain(&mut self, order: &SlopeOrder, intercepts: &[f64], factor: f64) -> Gain {
         self.breaks.clear();
-        self.tails.clear();
+        self.densities.clear();
         // Halves of differences cannot overflow.
         let rise =
             |pair: &[usize]| factor * (0.5 * order.slopes[pair[1]] - 0.5 * order.slopes[pair[0]]);
@@ -224,19 +223,18 @@ impl Envelope {
         if nearest > FARTHEST {
             return Gain { scaled: 0.0, log_scale: 0.0 };
         }
-        let tail = |c: &f64| {
-            let z = c.abs();
-            // (z² − nearest²)/2 without cancellation.
-            let density = FRAC_1_SQRT_TAU * (-0.5 * (z - nearest) * (z + nearest)).exp();
-            Tail {
-                density,
-                probability: density * normal::mills(z),
-                excess: density * normal::tail_excess_ratio(z),
-            }
+        let density = |c: &f64| {
+            // (c² − nearest²)/2 without cancellation.
+            let exponent = 0.5 * (c.abs() - nearest) * (c.abs() + nearest);
+            if exponent > NEGLIGIBLE { 0.0 } else { FRAC_1_SQRT_TAU * (-exponent).exp() }
         };
-        self.tails.extend(self.breaks.iter().map(tail));
-        let term = |(pair, tail): (&[usize], &Tail)| 2.0 * (rise(pair) * tail.excess);
-        let scaled = self.kept.windows(2).zip(&self.tails).map(term).sum();
+        self.densities.extend(self.breaks.iter().map(density));
+        let term = |((pair, c), density): ((&[usize], &f64), &f64)| match *density {
+            0.0 => 0.0,
+            density => 2.0 * (rise(pair) * (density * normal::tail_excess_ratio(c.abs()))),
+        };
+        let pairs = self.kept.windows(2).zip(&self.breaks).zip(&self.densities);
+        let scaled = pairs.map(term).sum();
         Gain { scaled, log_scale: -0.5 * nearest * nearest }
     }
 
@@ -244,48 +242,68 @@ impl Envelope {
     ///
     /// The slope's derivative is in the slope after multiplication by the factor.
     pub fn gradient(&self) -> impl Iterator<Item = LineGradient> + '_ {
-        let count = if self.tails.is_empty() { 0 } else { self.lines.len() };
-        (0..count).map(|k| {
-            let left = k.checked_sub(1).map(|l| (self.breaks[l], self.tails[l]));
-            let right = self.breaks.get(k).map(|&c| (c, self.tails[k]));
-            let density = |side: Option<(f64, Tail)>| side.map_or(0.0, |(_, tail)| tail.density);
-            LineGradient {
-                line: self.lines[k],
-                intercept: scaled_probability(left, right),
-                slope: density(left) - density(right),
-            }
+        let mut left = Side::default();
+        // Without break points that matter there is no gain and no gradient.
+        let count = if self.densities.is_empty() { 0 } else { self.lines.len() };
+        self.lines[..count].iter().enumerate().map(move |(k, &line)| {
+            let right = match (self.breaks.get(k), self.densities.get(k)) {
+                (Some(&c), Some(&density)) => Side::new(c, density),
+                _ => Side::default(),
+            };
+            let gradient = LineGradient {
+                line,
+                intercept: right.beyond - left.beyond,
+                slope: left.density - right.density,
+            };
+            left = right;
+            gradient
         })
     }
 }
 
-/// P(left < Z < right), less 1 if that interval holds 0, from the tails at its ends.
-///
-/// With the 1 taken off, only small numbers of one kind are added or subtracted.
-fn scaled_probability(left: Option<(f64, Tail)>, right: Option<(f64, Tail)>) -> f64 {
-    // Signed like c: the probability beyond a break point on the side away from 0, such that the
-    // mass of an interval is the difference of these (plus 1 across 0).
-    let beyond = |side: Option<(f64, Tail)>| match side {
-        None => 0.0,
-        Some((c, tail)) if c < 0.0 => tail.probability,
-        Some((_, tail)) => -tail.probability,
-    };
-    beyond(right) - beyond(left)
+/// What a break point c contributes to the derivatives of the lines beside it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Side {
+    /// φ(c), scaled.
+    density: f64,
+    /// Φ(−|c|), scaled, with the sign of −c.
+    ///
+    /// The mass of an interval is the difference of these at its ends, plus 1 if it holds 0. With
+    /// the 1 taken off, which is the derivative of max a, nothing is left to cancel.
+    beyond: f64,
 }
 
-/// The power of two, if there is one, that brings the largest of the values to order one.
-fn unit_scale(values: &[f64]) -> f64 {
-    // Without their sign, the bits of doubles are ordered as their sizes are.
-    let largest = values.iter().map(|v| v.abs().to_bits()).max().unwrap_or(0);
-    if f64::from_bits(largest) < f64::MIN_POSITIVE {
+impl Side {
+    fn new(c: f64, density: f64) -> Self {
+        if density == 0.0 {
+            return Self::default();
+        }
+        let probability = density * normal::mills(c.abs());
+        Self { density, beyond: if c < 0.0 { probability } else { -probability } }
+    }
+}
+
+/// The bits of the largest absolute value: without their sign, the bits of doubles are ordered as
+/// their sizes are, infinities and NaN above all.
+fn magnitude(values: &[f64]) -> u64 {
+    values.iter().fold(0, |most, v| most.max(v.abs().to_bits()))
+}
+
+/// The power of two that brings a number of this magnitude to order one, if there is one.
+fn unit_scale(magnitude: u64) -> f64 {
+    if f64::from_bits(magnitude) < f64::MIN_POSITIVE {
         return 1.0;
     }
     // 2^-e for a number of exponent e; the cut keeps it from being subnormal.
-    let exponent = ((largest >> 52) as i64 - 1023).min(1021);
+    let exponent = ((magnitude >> 52) as i64 - 1023).min(1021);
     f64::from_bits(((1023 - exponent) as u64) << 52)
 }
 
 /// A break point this far out, or none at all: the gain is 0 even as a logarithm.
 const FARTHEST: f64 = 1e150;
+
+/// Beyond this e⁻ˣ is 0.
+const NEGLIGIBLE: f64 = 745.0;
 
 /// 1/√2π.
 const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;

@@ -25,11 +25,21 @@ fn main() -> Result<()> {
         let suggestion = study.ask()?;
         let design = |name: &str| suggestion.design.real(name).unwrap_or(0.0);
         let value = run(&suggestion.objective, design("x"), design("y"));
-        let gain = suggestion.gain_per_cost().map_or(String::from("initial"), |g| format!("{g:.2e}"));
-        println!("{:<5} at {:<45} {value:>8.3}   gain per cost {gain}", suggestion.objective, suggestion.design.to_string());
+        let gain =
+            suggestion.gain_per_cost().map_or(String::from("initial"), |g| format!("{g:.2e}"));
+        println!(
+            "{:<5} at {:<45} {value:>8.3}   gain per cost {gain}",
+            suggestion.objective,
+            suggestion.design.to_string()
+        );
         study.tell(suggestion.evaluation, value)?;
     }
-    println!("\nspent {}: {} on drag, {} on mass", study.spent(), study.spent_on("drag")?, study.spent_on("mass")?);
+    println!(
+        "\nspent {}: {} on drag, {} on mass",
+        study.spent(),
+        study.spent_on("drag")?,
+        study.spent_on("mass")?
+    );
     for point in study.front(10)?.points {
         let values: Vec<String> =
             point.objectives.iter().map(|f| format!("{:.3} ± {:.3}", f.mean, f.sd)).collect();

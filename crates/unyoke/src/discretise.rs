@@ -1,16 +1,20 @@
 //! The designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).
 //!
-//! Up to two inputs a grid will do. Above that the designs follow the problem: those that are best
-//! now for the step's weights, the predicted Pareto set, observed designs, and a space-filling
-//! remainder. `docs/discretisation.md` has the experiments behind the shares.
+//! Up to two inputs a grid will do, with the designs that are best now for the step's weights
+//! added: without them, designs between the nodes look as if evaluating them would gain what is
+//! known already. Above two inputs the designs follow the problem: the best ones for the weights,
+//! the predicted Pareto set, observed designs, and a space-filling remainder.
+//! `docs/discretisation.md` has the experiments.
 
 use crate::config::Discretisation;
 use crate::error::Result;
 use crate::space::Space;
 use crate::surrogate::Surrogate;
 use rayon::prelude::*;
+use std::collections::HashSet;
 use unyoke_math::optimize::{Bounds, Stopping, largest, maximize};
 use unyoke_math::pareto::{non_dominated, thin};
+use unyoke_math::random::Rng;
 use unyoke_math::{Points, sobol};
 
 /// What the designs depend on.
@@ -31,66 +35,91 @@ const ADAPTIVE_POINTS: usize = 128;
 /// Space-filling designs from which adaptive ones are selected.
 const POOL: usize = 512;
 
-/// Encoded designs for the maximum in Eq. (10), all different.
-pub(crate) fn discretise(kind: Discretisation, setting: &Setting<'_>) -> Result<Points> {
+/// Encoded designs for the maximum in Eq. (10), all different; `best` are those of
+/// [`best_for_weights`].
+pub(crate) fn discretise(
+    kind: Discretisation,
+    setting: &Setting<'_>,
+    best: &Points,
+) -> Result<Points> {
     let space = setting.space;
     let free = space.continuous().iter().all(|continuous| *continuous);
-    match (kind, space.dim()) {
-        (Discretisation::Grid { per_input }, _) => Ok(grid(space, per_input)),
-        (Discretisation::Auto, 1) if free => Ok(grid(space, LINE_POINTS)),
-        (Discretisation::Auto, 2) if free => Ok(grid(space, GRID_PER_INPUT)),
-        (Discretisation::Auto, _) => adaptive(setting, ADAPTIVE_POINTS),
-        (Discretisation::Adaptive { points }, _) => adaptive(setting, points),
-    }
-}
-
-/// Equally spaced points of the cube of parameters, moved to the nearest valid designs.
-fn grid(space: &Space, per_input: usize) -> Points {
-    let inputs = space.parameters();
-    let count = per_input.pow(inputs as u32);
     let mut distinct = Distinct::new(space.dim());
-    let mut u = vec![0.0; inputs];
-    for index in 0..count {
-        let mut rest = index;
-        for coordinate in &mut u {
-            *coordinate = (rest % per_input) as f64 / (per_input - 1) as f64;
-            rest /= per_input;
-        }
-        distinct.push(&space.from_cube(&u));
+    match (kind, space.dim()) {
+        (Discretisation::Grid { per_input }, _) => distinct.add_grid(space, per_input),
+        (Discretisation::Auto, 1) if free => distinct.add_grid(space, LINE_POINTS),
+        (Discretisation::Auto, 2) if free => distinct.add_grid(space, GRID_PER_INPUT),
+        (Discretisation::Auto, _) => distinct.add_adaptive(setting, best, ADAPTIVE_POINTS)?,
+        (Discretisation::Adaptive { points }, _) => distinct.add_adaptive(setting, best, points)?,
     }
-    distinct.points
-}
-
-fn adaptive(setting: &Setting<'_>, count: usize) -> Result<Points> {
-    let pool = pool(setting)?;
-    let mut distinct = Distinct::new(setting.space.dim());
-    for x in best_for_weights(setting, &pool)?.rows() {
-        distinct.push(x);
-    }
-    let mut candidates = pool;
-    for x in distinct.points.rows() {
-        candidates.push(x)?;
-    }
-    let means = setting.surrogate.means(&candidates)?;
-    let front = non_dominated(&means)?;
-    for i in thin(&means, &front, count / 4)? {
-        distinct.push(candidates.row(i));
-    }
-    // The latest designs are those the search found worth evaluating.
-    let observed = setting.observed;
-    for i in (0..observed.len()).rev().take(count / 4) {
-        distinct.push(observed.row(i));
-    }
-    let filling = sobol::Sobol::new(setting.space.parameters(), setting.seed)?;
-    let mut u = vec![0.0; setting.space.parameters()];
-    for index in 0..2 * count {
-        if distinct.points.len() >= count {
-            break;
-        }
-        filling.point((POOL + index) as u32, &mut u);
-        distinct.push(&setting.space.from_cube(&u));
+    if kind == Discretisation::Auto {
+        distinct.extend(best);
     }
     Ok(distinct.points)
+}
+
+/// For each weight vector the design of the best predicted utility, found by climbing from the
+/// best of a pool of space-filling and observed designs.
+pub(crate) fn best_for_weights(setting: &Setting<'_>) -> Result<Points> {
+    let pool = pool(setting)?;
+    let means = setting.surrogate.means(&pool)?;
+    let climb = |q: usize| {
+        let lambda = setting.weights.row(q);
+        let values = setting.surrogate.weigh(lambda, &means);
+        let start = largest(&values, 1).first().map_or(0, |i| *i);
+        best_utility(setting.space, setting.surrogate, lambda, pool.row(start))
+    };
+    let count = setting.weights.len();
+    let found: Result<Vec<Vec<f64>>> = (0..count).into_par_iter().map(climb).collect();
+    Ok(Points::from_rows(setting.space.dim(), found?)?)
+}
+
+/// Designs whose expected utility equals the best of `set`, around each design that beats the set.
+///
+/// A set that lacks the best design for some weights makes evaluations there look worth most:
+/// whoever maximises that function faithfully has to look at them.
+pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) -> Result<Points> {
+    const DIRECTIONS: usize = 4;
+    const HALVINGS: usize = 20;
+    let (set_means, best_means) = (setting.surrogate.means(set)?, setting.surrogate.means(best)?);
+    let mut ties = Points::new(best.dim());
+    let mut rng = Rng::new(setting.seed, 3);
+    for (q, (lambda, centre)) in setting.weights.rows().zip(best.rows()).enumerate() {
+        let weigh = |means: &Points| setting.surrogate.weigh(lambda, means);
+        let top = weigh(&set_means).into_iter().fold(f64::MIN, f64::max);
+        let beats = |points: &Points| -> Result<Vec<bool>> {
+            let utilities = setting.surrogate.utilities(lambda, points)?;
+            Ok(utilities.into_iter().map(|utility| utility > top).collect())
+        };
+        if weigh(&best_means)[q] <= top {
+            continue;
+        }
+        let mut draw = |free: &bool| if *free { rng.normal() } else { 0.0 };
+        let directions: Vec<Vec<f64>> = (0..DIRECTIONS)
+            .map(|_| setting.space.continuous().iter().map(&mut draw).collect())
+            .collect();
+        let at = |reach: &[f64]| {
+            let rays = directions.iter().zip(reach);
+            let point = |(direction, t): (&Vec<f64>, &f64)| {
+                let moved = centre.iter().zip(direction).map(|(c, d)| (c + t * d).clamp(0.0, 1.0));
+                moved.collect::<Vec<_>>()
+            };
+            Points::from_rows(best.dim(), rays.map(point))
+        };
+        // Bisection along all rays at once: `inside` still beats the set, `outside` does not.
+        let (mut inside, mut outside) = ([0.0; DIRECTIONS], [0.3; DIRECTIONS]);
+        for _ in 0..HALVINGS {
+            let middle: Vec<f64> =
+                inside.iter().zip(&outside).map(|(i, o)| 0.5 * (i + o)).collect();
+            for (d, beats) in beats(&at(&middle)?)?.into_iter().enumerate() {
+                if beats { inside[d] = middle[d] } else { outside[d] = middle[d] }
+            }
+        }
+        for x in at(&outside)?.rows() {
+            ties.push(x)?;
+        }
+    }
+    Ok(ties)
 }
 
 /// Space-filling and observed designs.
@@ -102,20 +131,6 @@ fn pool(setting: &Setting<'_>) -> Result<Points> {
         pool.push(x)?;
     }
     Ok(pool)
-}
-
-/// For each weight vector the design of the best predicted utility, found by climbing from the
-/// best of the pool.
-fn best_for_weights(setting: &Setting<'_>, pool: &Points) -> Result<Points> {
-    let climb = |q: usize| {
-        let lambda = setting.weights.row(q);
-        let values = setting.surrogate.utilities(lambda, pool)?;
-        let start = largest(&values, 1).first().map_or(0, |i| *i);
-        best_utility(setting.space, setting.surrogate, lambda, pool.row(start))
-    };
-    let found: Result<Vec<Vec<f64>>> =
-        (0..setting.weights.len()).into_par_iter().map(climb).collect();
-    Ok(Points::from_rows(setting.space.dim(), found?)?)
 }
 
 /// Climbs λ · μ(x) from a valid design, discrete parameters held.
@@ -152,12 +167,12 @@ pub(crate) fn held_bounds(space: &Space, x: &[f64]) -> Result<Bounds> {
 /// Points without exact repetitions.
 struct Distinct {
     points: Points,
-    seen: std::collections::HashSet<Vec<u64>>,
+    seen: HashSet<Vec<u64>>,
 }
 
 impl Distinct {
     fn new(dim: usize) -> Self {
-        Self { points: Points::new(dim), seen: Default::default() }
+        Self { points: Points::new(dim), seen: HashSet::new() }
     }
 
     fn push(&mut self, x: &[f64]) {
@@ -165,5 +180,48 @@ impl Distinct {
             // Every point comes from the same space, so it has the right dimension.
             let _ = self.points.push(x);
         }
+    }
+
+    fn extend(&mut self, points: &Points) {
+        points.rows().for_each(|x| self.push(x));
+    }
+
+    /// Equally spaced points of the cube of parameters, moved to the nearest valid designs.
+    fn add_grid(&mut self, space: &Space, per_input: usize) {
+        let mut u = vec![0.0; space.parameters()];
+        for index in 0..per_input.pow(space.parameters() as u32) {
+            let mut rest = index;
+            for coordinate in &mut u {
+                *coordinate = (rest % per_input) as f64 / (per_input - 1) as f64;
+                rest /= per_input;
+            }
+            self.push(&space.from_cube(&u));
+        }
+    }
+
+    /// Best designs, a quarter from the predicted Pareto set, a quarter observed, the rest filling.
+    fn add_adaptive(&mut self, setting: &Setting<'_>, best: &Points, count: usize) -> Result<()> {
+        self.extend(best);
+        let mut candidates = pool(setting)?;
+        for x in best.rows() {
+            candidates.push(x)?;
+        }
+        let means = setting.surrogate.means(&candidates)?;
+        let front = non_dominated(&means)?;
+        self.extend(&candidates.select(&thin(&means, &front, count / 4)?));
+        // The latest designs are those the search found worth evaluating.
+        let observed = setting.observed;
+        let latest: Vec<usize> = (0..observed.len()).rev().take(count / 4).collect();
+        self.extend(&observed.select(&latest));
+        let filling = sobol::Sobol::new(setting.space.parameters(), setting.seed)?;
+        let mut u = vec![0.0; setting.space.parameters()];
+        for index in 0..2 * count {
+            if self.points.len() >= count {
+                break;
+            }
+            filling.point((POOL + index) as u32, &mut u);
+            self.push(&setting.space.from_cube(&u));
+        }
+        Ok(())
     }
 }

@@ -87,7 +87,7 @@ fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Poin
         let lambda: Vec<f64> = (0..objectives).map(|j| if j == k { 1.0 } else { 0.0 }).collect();
         let values = surrogate.utilities(&lambda, &seeds)?;
         if let Some(&best) = largest(&values, 1).first() {
-            seeds.push(&best_utility(space, surrogate, &lambda, &seeds.row(best).to_vec())?)?;
+            seeds.push(&best_utility(space, surrogate, &lambda, seeds.row(best))?)?;
         }
     }
     Ok(seeds)

@@ -10,7 +10,7 @@ use crate::acquisition::{Acquisition, Scalarised};
 use crate::config::{Algorithm, Config};
 use crate::cost::Cost;
 use crate::design::Design;
-use crate::discretise::{self, best_utility, discretise};
+use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Record};
 use crate::front::{Forecast, Front, FrontPoint, predicted_pareto_set};
@@ -22,9 +22,9 @@ use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
 use crate::surrogate::{Observed, Surrogate};
 use crate::weights;
+use unyoke_math::Points;
 use unyoke_math::optimize::largest;
 use unyoke_math::random::seed_for;
-use unyoke_math::{Points, sobol};
 
 /// Streams of random numbers: what each is for.
 const WEIGHTS: u64 = 1;
@@ -250,10 +250,11 @@ impl<J: Journal> Study<J> {
     /// Only for algorithms that choose one objective at a time.
     pub fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let (weights, set) = self.weights_and_set(&surrogate)?;
+        let Step { weights, set, .. } = self.step(&surrogate)?;
         let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights)?);
         let score = |(design, objective): &(Design, String)| {
             let option = self.problem().objective_index(objective)?;
+            self.history.space.check_inside(design)?;
             let x = self.history.space.encode(design)?;
             let log_gain = acquisition.evaluator(option)(&x, None);
             let cost = Cost::constant(self.history.cost(option)).at(&x);
@@ -265,7 +266,7 @@ impl<J: Journal> Study<J> {
     /// Observations, surrogate, acquisition, suggestion.
     fn search(&self) -> Result<Suggestion> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let (weights, set) = self.weights_and_set(&surrogate)?;
+        let Step { weights, set, best, promising } = self.step(&surrogate)?;
         let shared = Scalarised::new(&surrogate, &set, &weights)?;
         let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
             Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
@@ -279,7 +280,8 @@ impl<J: Journal> Study<J> {
         let region = Region {
             space: &self.history.space,
             search: self.config().search,
-            promising: &set,
+            promising: &promising,
+            best: &best,
             seed: self.seed(RAW_DESIGNS),
         };
         let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
@@ -292,9 +294,8 @@ impl<J: Journal> Study<J> {
             }
             _ => {
                 let (x, objective, note) = self.explore(&surrogate, &region)?;
-                notes.insert(0, note);
-                let mut suggestion = self.given(&x, objective, Note::NoExpectedGain);
-                suggestion.notes = notes;
+                let mut suggestion = self.given(&x, objective, note);
+                suggestion.notes.append(&mut notes);
                 Ok(suggestion)
             }
         }
@@ -332,8 +333,8 @@ impl<J: Journal> Study<J> {
         Ok(Surrogate::fit(&observed, self.config().lengthscales, self.config().units)?)
     }
 
-    /// The step's weight vectors and the designs it compares.
-    fn weights_and_set(&self, surrogate: &Surrogate) -> Result<(Points, Points)> {
+    /// What this step looks at.
+    fn step(&self, surrogate: &Surrogate) -> Result<Step> {
         let (config, objectives) = (self.config(), self.problem().objectives.len());
         let seed = seed_for(self.history.seed, WEIGHTS);
         let weights = weights::weights_of_step(config, objectives, seed, self.history.asks)?;
@@ -344,8 +345,13 @@ impl<J: Journal> Study<J> {
             observed: &self.observed_designs()?,
             seed: self.seed(DISCRETISATION),
         };
-        let set = discretise(config.discretisation, &setting)?;
-        Ok((weights, set))
+        let best = best_for_weights(&setting)?;
+        let set = discretise(config.discretisation, &setting, &best)?;
+        let mut promising = ties_with_set(&setting, &best, &set)?;
+        for x in set.rows() {
+            promising.push(x)?;
+        }
+        Ok(Step { weights, set, best, promising })
     }
 
     /// Where nothing is expected to be gained: the design about which the models know least.
@@ -354,28 +360,27 @@ impl<J: Journal> Study<J> {
         surrogate: &Surrogate,
         region: &Region<'_>,
     ) -> Result<(Vec<f64>, usize, Note)> {
-        let space = &self.history.space;
-        let cube = sobol::cube(space.parameters(), region.search.raw, region.seed)?;
-        let mut best: Option<(f64, Vec<f64>, usize)> = None;
-        for u in cube.rows() {
-            let x = space.from_cube(u);
+        let designs = region.filling_designs()?;
+        let mut best: Option<(f64, usize, usize)> = None;
+        for (i, x) in designs.rows().enumerate() {
             for (m, output) in surrogate.outputs.iter().enumerate() {
-                let value = output.gp.predict(&x)?.variance / self.history.cost(m);
-                let better = best.as_ref().is_none_or(|(most, ..)| value > *most);
-                if better && !self.is_taken_for(m, &self.canonical(&x)) {
-                    best = Some((value, x.clone(), m));
+                let value = output.gp.predict(x)?.variance / self.history.cost(m);
+                let better = best.is_none_or(|(most, ..)| value > most);
+                if better && !self.is_taken_for(m, &self.canonical(x)) {
+                    best = Some((value, i, m));
                 }
             }
         }
-        match best {
-            Some((_, x, m)) => Ok((x, m, Note::NoExpectedGain)),
-            // Every design within reach was tried: repeat the one tried longest ago.
+        let (i, m, note) = match best {
+            Some((_, i, m)) => (i, m, Note::NoExpectedGain),
+            // Every design was tried: repeat one, in turn.
             None => {
-                let x = space.from_cube(cube.row(self.history.asks as usize % cube.len().max(1)));
-                let objective = self.history.asks as usize % self.problem().objectives.len();
-                Ok((x, objective, Note::Exhausted))
+                let turn = self.history.asks as usize;
+                let objectives = self.problem().objectives.len();
+                ((turn / objectives) % designs.len(), turn % objectives, Note::Exhausted)
             }
-        }
+        };
+        Ok((designs.row(i).to_vec(), m, note))
     }
 
     fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
@@ -531,6 +536,18 @@ impl<J: Journal> Study<J> {
         let position = self.history.position;
         Error::Journal(JournalError::Conflict { expected: position, found: position + 1 })
     }
+}
+
+/// What a step looks at.
+struct Step {
+    /// Weight vectors, a row each.
+    weights: Points,
+    /// Designs compared after an imagined evaluation.
+    set: Points,
+    /// For each weight vector, the design that is best now.
+    best: Points,
+    /// Designs at which an evaluation may well be worth most.
+    promising: Points,
 }
 
 /// Whether models take evaluations under way into account.

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::space::Space;
 use rayon::prelude::*;
 use unyoke_math::optimize::{Optimum, Stopping, largest, maximize};
+use unyoke_math::random::Rng;
 use unyoke_math::{Points, sobol};
 
 /// What can be chosen, and the best that was found for it.
@@ -34,10 +35,19 @@ impl Best {
 pub(crate) struct Region<'a> {
     pub(crate) space: &'a Space,
     pub(crate) search: Search,
-    /// Designs to look at beside the space-filling ones: where the models expect good values.
+    /// Designs to look at beside the space-filling ones.
     pub(crate) promising: &'a Points,
+    /// Designs around which to look closely: where the models expect the best values.
+    pub(crate) best: &'a Points,
     pub(crate) seed: u64,
 }
+
+/// Shape of the clouds around the best designs.
+const CLOUD_RADII: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
+const CLOUD_DIRECTIONS: usize = 2;
+
+/// How many of the climbs' ends are polished.
+const POLISHED: usize = 4;
 
 /// For each option the best design found; `taken` says which (option, design) may not be chosen.
 pub(crate) fn best_of_each_option(
@@ -51,6 +61,10 @@ pub(crate) fn best_of_each_option(
         .map(|option| {
             let values = raw_values(acquisition, option, &raw);
             let mut found = climb_from_best(acquisition, option, region, &raw, &values)?;
+            found.sort_by(|a, b| b.value.total_cmp(&a.value));
+            let tops: Vec<Optimum> = found.iter().take(POLISHED).cloned().collect();
+            let polish = |top| polish(acquisition, option, region, top);
+            found.extend(tops.into_par_iter().map(polish).collect::<Vec<_>>());
             let start =
                 |i: usize| Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
             // Raw designs stand in where all climbs end at designs that are taken.
@@ -66,15 +80,47 @@ pub(crate) fn best_of_each_option(
 }
 
 impl Region<'_> {
-    /// Space-filling and promising designs, all valid.
+    /// Space-filling and promising designs, and clouds around the best ones, all valid.
     fn raw_designs(&self) -> Result<Points> {
-        let cube = sobol::cube(self.space.parameters(), self.search.raw, self.seed)?;
-        let encoded = cube.rows().map(|u| self.space.from_cube(u));
-        let mut raw = Points::from_rows(self.space.dim(), encoded)?;
+        let mut raw = self.filling_designs()?;
         for x in self.promising.rows() {
             raw.push(x)?;
         }
+        self.add_clouds(&mut raw)?;
         Ok(raw)
+    }
+
+    /// All designs where there are few, else space-filling ones.
+    pub(crate) fn filling_designs(&self) -> Result<Points> {
+        const FEW: usize = 1024;
+        let all = self.space.enumerate(FEW);
+        if !all.is_empty() {
+            return Ok(Points::from_rows(self.space.dim(), all)?);
+        }
+        let cube = sobol::cube(self.space.parameters(), self.search.raw, self.seed)?;
+        let encoded = cube.rows().map(|u| self.space.from_cube(u));
+        Ok(Points::from_rows(self.space.dim(), encoded)?)
+    }
+
+    /// Next to a design of the best expected value lie narrow ridges: there a single line of the
+    /// envelope is just about to win.
+    fn add_clouds(&self, raw: &mut Points) -> Result<()> {
+        let mut rng = Rng::new(self.seed, 1);
+        for (i, centre) in self.best.rows().enumerate() {
+            let close = |other: &[f64]| distance(centre, other) < 5e-3;
+            if self.best.rows().take(i).any(close) {
+                continue;
+            }
+            for radius in CLOUD_RADII {
+                for _ in 0..CLOUD_DIRECTIONS {
+                    let mut x: Vec<f64> =
+                        centre.iter().map(|v| v + radius * rng.normal()).collect();
+                    self.space.snap(&mut x);
+                    raw.push(&x)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -117,6 +163,41 @@ fn climb(
     Ok(maximize(objective, start, &held_bounds(region.space, start)?, &stopping)?)
 }
 
+/// Pattern search over the continuous inputs: gets along the kinks at which gradients mislead.
+fn polish(
+    acquisition: &dyn Acquisition,
+    option: usize,
+    region: &Region<'_>,
+    mut top: Optimum,
+) -> Optimum {
+    const ROUNDS: usize = 40;
+    let mut evaluate = acquisition.evaluator(option);
+    let free: Vec<usize> = (0..top.x.len()).filter(|d| region.space.continuous()[*d]).collect();
+    let mut rng = Rng::new(region.seed, 2);
+    let mut step = 0.01;
+    for _ in 0..ROUNDS {
+        let direction: Vec<f64> = free.iter().map(|_| rng.normal()).collect();
+        let moved = |sign: f64| {
+            let mut x = top.x.clone();
+            for (&d, v) in free.iter().zip(&direction) {
+                x[d] = (x[d] + sign * step * v).clamp(0.0, 1.0);
+            }
+            x
+        };
+        let tries = [moved(1.0), moved(-1.0)];
+        let values = tries.each_ref().map(|x| evaluate(x, None));
+        let better = largest(&values, 1).into_iter().find(|&i| values[i] > top.value);
+        match better {
+            Some(i) => {
+                top = Optimum { x: tries[i].clone(), value: values[i], ..top };
+                step *= 1.5;
+            }
+            None => step *= 0.7,
+        }
+    }
+    top
+}
+
 /// Moves to better neighbours in one discrete parameter at a time, climbing again after each move.
 fn improve_discrete(
     acquisition: &dyn Acquisition,
@@ -145,11 +226,8 @@ fn improve_discrete(
 /// Indices of the best values whose points keep a distance, filled up with the next best.
 fn apart(points: &Points, values: &[f64], count: usize) -> Vec<usize> {
     let order = largest(values, values.len());
-    let distance = 0.5 * (1.0 / points.len().max(1) as f64).powf(1.0 / points.dim().max(1) as f64);
-    let far = |i: usize, j: usize| {
-        let squares = points.row(i).iter().zip(points.row(j)).map(|(a, b)| (a - b).powi(2));
-        squares.sum::<f64>() > distance * distance
-    };
+    let apart = 0.5 * (1.0 / points.len().max(1) as f64).powf(1.0 / points.dim().max(1) as f64);
+    let far = |i: usize, j: usize| distance(points.row(i), points.row(j)) > apart;
     let mut chosen: Vec<usize> = Vec::new();
     for &i in &order {
         if chosen.len() < count && chosen.iter().all(|&j| far(i, j)) {
@@ -162,6 +240,10 @@ fn apart(points: &Points, values: &[f64], count: usize) -> Vec<usize> {
         }
     }
     chosen
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

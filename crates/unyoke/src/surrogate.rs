@@ -105,20 +105,16 @@ impl Surrogate {
         Ok(Self { outputs: outputs.collect::<Result<_>>()? })
     }
 
-    /// Number of encoded inputs.
-    pub(crate) fn dim(&self) -> usize {
-        self.outputs.first().map_or(0, |output| output.gp.dim())
-    }
-
     /// λ · μ(x) in weighing units, for each of `points`.
     pub(crate) fn utilities(&self, weights: &[f64], points: &Points) -> Result<Vec<f64>> {
-        let mut sums = vec![0.0; points.len()];
-        for (output, weight) in self.outputs.iter().zip(weights) {
-            for (sum, mean) in sums.iter_mut().zip(output.gp.means(points)?) {
-                *sum += weight * output.unit * mean;
-            }
-        }
-        Ok(sums)
+        Ok(self.weigh(weights, &self.means(points)?))
+    }
+
+    /// λ · μ in weighing units, for rows of standardised means.
+    pub(crate) fn weigh(&self, weights: &[f64], means: &Points) -> Vec<f64> {
+        let factors: Vec<f64> =
+            self.outputs.iter().zip(weights).map(|(output, w)| w * output.unit).collect();
+        means.rows().map(|row| row.iter().zip(&factors).map(|(m, f)| m * f).sum()).collect()
     }
 
     /// Posterior means of all objectives, in standardised units: a row per point.

@@ -1,6 +1,6 @@
 //! Weight vectors: which trade-offs a step looks at.
 
-use crate::config::{Algorithm, Config, Preference, weights_mistake};
+use crate::config::{Config, Preference, weights_mistake};
 use crate::error::{Error, Result};
 use unyoke_math::random::{Rng, seed_for};
 use unyoke_math::{Points, sobol};
@@ -76,6 +76,7 @@ fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Algorithm;
 
     fn config(preference: Preference, algorithm: Algorithm) -> Config {
         Config { preference, algorithm, ..Config::default() }

@@ -1,0 +1,65 @@
+//! How long a suggestion takes; run with `cargo xtask bench`.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::time::Duration;
+use unyoke::{Algorithm, Config, Design, Problem, Study};
+use unyoke_math::sobol;
+
+/// A study with this many values of each objective at Sobol' designs.
+fn study(dim: usize, counts: &[usize], config: Config) -> Study {
+    let mut builder = Problem::builder();
+    for d in 0..dim {
+        builder = builder.continuous(format!("x{d}"), 0.0, 1.0);
+    }
+    for m in 0..counts.len() {
+        builder = builder.maximise(format!("f{m}"), 10f64.powi(m as i32));
+    }
+    let mut study = Study::with_config(builder.build().unwrap(), config, 1).unwrap();
+    for (m, &count) in counts.iter().enumerate() {
+        for x in sobol::cube(dim, count, m as u64).unwrap().rows() {
+            let frequency = 9.0 / (1.0 + 3.0 * m as f64);
+            let value = x.iter().enumerate().map(|(d, v)| (frequency * v + d as f64).sin()).sum();
+            let design: Design = (0..dim).map(|d| (format!("x{d}"), x[d].into())).collect();
+            study.tell_result(design, &format!("f{m}"), value).unwrap();
+        }
+    }
+    study
+}
+
+fn suggestion(c: &mut Criterion) {
+    let paper = |algorithm| Config { algorithm, ..Config::paper() };
+    for (name, algorithm) in [
+        ("C-MOKG", Algorithm::CMokg),
+        ("C-MOKG random", Algorithm::CMokgRandom),
+        ("maKG", Algorithm::Makg),
+        ("maKG vector", Algorithm::MakgVector),
+    ] {
+        let study = study(2, &[60, 20], paper(algorithm));
+        let what = format!("{name} suggestion, D = 2, 11 x 11 grid, Q = 16, n = 60 + 20");
+        c.bench_function(&what, |b| b.iter(|| black_box(study.suggest().unwrap())));
+    }
+    let default = study(2, &[60, 20], Config::default());
+    let what = "C-MOKG suggestion, default settings, D = 2, n = 60 + 20";
+    c.bench_function(what, |b| b.iter(|| black_box(default.suggest().unwrap())));
+    let six = study(6, &[100, 100, 100], Config::default());
+    let what = "C-MOKG suggestion, D = 6, three objectives, n = 3 x 100";
+    c.bench_function(what, |b| b.iter(|| black_box(six.suggest().unwrap())));
+    let what = "predicted front of 20 points, D = 2, n = 60 + 20";
+    c.bench_function(what, |b| b.iter(|| black_box(default.front(20).unwrap())));
+}
+
+fn few() -> Criterion {
+    Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+}
+
+criterion_group! {
+    name = benches;
+    config = few();
+    targets = suggestion
+}
+criterion_main!(benches);
