@@ -1,6 +1,6 @@
 //! From an acquisition function to a suggestion with its reasons, Eq. (12).
 
-use crate::acquisition::Acquisition;
+use crate::acquisition::{Acquisition, Evaluator};
 use crate::config::Search;
 use crate::cost::Cost;
 use crate::discretise::held_bounds;
@@ -45,9 +45,10 @@ pub(crate) struct Region<'a> {
 /// Shape of the clouds around the best designs.
 const CLOUD_RADII: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 const CLOUD_DIRECTIONS: usize = 2;
+const AROUND_DIRECTIONS: usize = 6;
 
-/// How many of the climbs' ends are polished.
-const POLISHED: usize = 4;
+/// Around how many of the climbs' ends to look.
+const POLISHED: usize = 2;
 
 /// For each option the best design found; `taken` says which (option, design) may not be chosen.
 pub(crate) fn best_of_each_option(
@@ -63,8 +64,8 @@ pub(crate) fn best_of_each_option(
             let mut found = climb_from_best(acquisition, option, region, &raw, &values)?;
             found.sort_by(|a, b| b.value.total_cmp(&a.value));
             let tops: Vec<Optimum> = found.iter().take(POLISHED).cloned().collect();
-            let polish = |top| polish(acquisition, option, region, top);
-            found.extend(tops.into_par_iter().map(polish).collect::<Vec<_>>());
+            let polish = |top| look_around(acquisition, option, region, top);
+            found.extend(tops.into_par_iter().map(polish).collect::<Result<Vec<_>>>()?);
             let start =
                 |i: usize| Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
             // Raw designs stand in where all climbs end at designs that are taken.
@@ -111,13 +112,24 @@ impl Region<'_> {
             if self.best.rows().take(i).any(close) {
                 continue;
             }
-            for radius in CLOUD_RADII {
-                for _ in 0..CLOUD_DIRECTIONS {
-                    let mut x: Vec<f64> =
-                        centre.iter().map(|v| v + radius * rng.normal()).collect();
-                    self.space.snap(&mut x);
-                    raw.push(&x)?;
-                }
+            self.add_cloud(centre, CLOUD_DIRECTIONS, &mut rng, raw)?;
+        }
+        Ok(())
+    }
+
+    /// Adds valid designs around `centre`, this many at each radius.
+    fn add_cloud(
+        &self,
+        centre: &[f64],
+        directions: usize,
+        rng: &mut Rng,
+        points: &mut Points,
+    ) -> Result<()> {
+        for radius in CLOUD_RADII {
+            for _ in 0..directions {
+                let mut x: Vec<f64> = centre.iter().map(|v| v + radius * rng.normal()).collect();
+                self.space.snap(&mut x);
+                points.push(&x)?;
             }
         }
         Ok(())
@@ -163,17 +175,38 @@ fn climb(
     Ok(maximize(objective, start, &held_bounds(region.space, start)?, &stopping)?)
 }
 
-/// Pattern search over the continuous inputs: gets along the kinks at which gradients mislead.
-fn polish(
+/// Climbs again from the best of a cloud around an optimum, then feels its way: gets across the
+/// kinks between neighbouring ridges, at which gradients mislead.
+fn look_around(
     acquisition: &dyn Acquisition,
     option: usize,
     region: &Region<'_>,
-    mut top: Optimum,
-) -> Optimum {
-    const ROUNDS: usize = 40;
-    let mut evaluate = acquisition.evaluator(option);
-    let free: Vec<usize> = (0..top.x.len()).filter(|d| region.space.continuous()[*d]).collect();
+    top: Optimum,
+) -> Result<Optimum> {
     let mut rng = Rng::new(region.seed, 2);
+    let mut cloud = Points::new(top.x.len());
+    region.add_cloud(&top.x, AROUND_DIRECTIONS, &mut rng, &mut cloud)?;
+    let mut evaluate = acquisition.evaluator(option);
+    let values: Vec<f64> = cloud.rows().map(|x| evaluate(x, None)).collect();
+    let mut best = top;
+    for i in largest(&values, 2) {
+        let next = climb(acquisition, option, region, cloud.row(i))?;
+        if next.value > best.value {
+            best = next;
+        }
+    }
+    Ok(feel(&mut evaluate, region, best, &mut rng))
+}
+
+/// Random steps there and back, longer after success and shorter after failure.
+fn feel(
+    evaluate: &mut Evaluator<'_>,
+    region: &Region<'_>,
+    mut top: Optimum,
+    rng: &mut Rng,
+) -> Optimum {
+    const ROUNDS: usize = 30;
+    let free: Vec<usize> = (0..top.x.len()).filter(|d| region.space.continuous()[*d]).collect();
     let mut step = 0.01;
     for _ in 0..ROUNDS {
         let direction: Vec<f64> = free.iter().map(|_| rng.normal()).collect();
@@ -186,8 +219,7 @@ fn polish(
         };
         let tries = [moved(1.0), moved(-1.0)];
         let values = tries.each_ref().map(|x| evaluate(x, None));
-        let better = largest(&values, 1).into_iter().find(|&i| values[i] > top.value);
-        match better {
+        match largest(&values, 1).into_iter().find(|&i| values[i] > top.value) {
             Some(i) => {
                 top = Optimum { x: tries[i].clone(), value: values[i], ..top };
                 step *= 1.5;
