@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use unyoke::{Algorithm, Config, Design, Problem, Study};
+use unyoke::{Algorithm, Config, Design, Discretisation, Problem, Study};
 use unyoke_math::sobol;
 
 /// A study with this many values of each objective at Sobol' designs.
@@ -29,7 +29,8 @@ fn study(dim: usize, counts: &[usize], config: Config) -> Study {
 }
 
 fn suggestion(c: &mut Criterion) {
-    let paper = |algorithm| Config { algorithm, ..Config::paper() };
+    let discretisation = Discretisation::Grid { per_input: 11 };
+    let paper = |algorithm| Config { algorithm, discretisation, ..Config::paper() };
     for (name, algorithm) in [
         ("C-MOKG", Algorithm::CMokg),
         ("C-MOKG random", Algorithm::CMokgRandom),

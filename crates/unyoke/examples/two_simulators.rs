@@ -1,13 +1,15 @@
 //! Two objectives of different price: the loop of ask, run, tell, and the front at the end.
 //!
-//! `cargo run --release --example two_simulators`
+//! `cargo run --release -p unyoke --example two_simulators`
 #![allow(clippy::print_stdout)]
 
-use unyoke::{Problem, Result, Study};
+use unyoke::{Problem, Result, Study, Suggestion};
 
-/// A cheap, rough objective and a dear, smooth one.
-fn run(objective: &str, x: f64, y: f64) -> f64 {
-    match objective {
+/// Stands for two simulators: drag is cheap and rough, mass is dear and smooth.
+fn run(suggestion: &Suggestion) -> f64 {
+    let at = |name: &str| suggestion.design.real(name).unwrap_or_default();
+    let (x, y) = (at("x"), at("y"));
+    match suggestion.objective.as_str() {
         "drag" => (9.0 * x).sin() + (7.0 * y + 1.0).cos() - x,
         _ => (x - 0.7).powi(2) + (y - 0.2).powi(2),
     }
@@ -21,29 +23,21 @@ fn main() -> Result<()> {
         .minimise("mass", 10.0)
         .build()?;
     let mut study = Study::new(problem)?;
-    while study.spent() < 150.0 {
+    while study.spent() < 120.0 {
         let suggestion = study.ask()?;
-        let design = |name: &str| suggestion.design.real(name).unwrap_or(0.0);
-        let value = run(&suggestion.objective, design("x"), design("y"));
-        let gain =
-            suggestion.gain_per_cost().map_or(String::from("initial"), |g| format!("{g:.2e}"));
-        println!(
-            "{:<5} at {:<45} {value:>8.3}   gain per cost {gain}",
-            suggestion.objective,
-            suggestion.design.to_string()
-        );
+        let value = run(&suggestion);
         study.tell(suggestion.evaluation, value)?;
+        let gain = suggestion.gain_per_cost().map_or("initial".to_owned(), |g| format!("{g:.1e}"));
+        let (what, spent) = (&suggestion.objective, study.spent());
+        println!("{what} = {value:>7.3}   spent {spent:>5}   gain per cost {gain}");
     }
-    println!(
-        "\nspent {}: {} on drag, {} on mass",
-        study.spent(),
-        study.spent_on("drag")?,
-        study.spent_on("mass")?
-    );
-    for point in study.front(10)?.points {
-        let values: Vec<String> =
-            point.objectives.iter().map(|f| format!("{:.3} ± {:.3}", f.mean, f.sd)).collect();
-        println!("{:<45} {}", point.design.to_string(), values.join("   "));
+    println!("\n{} on drag, {} on mass", study.spent_on("drag")?, study.spent_on("mass")?);
+    for point in study.front(8)?.points {
+        let forecast = |m: usize| {
+            let forecast = &point.objectives[m];
+            format!("{:.3} ± {:.3}", forecast.mean, forecast.sd)
+        };
+        println!("drag {}   mass {}   at {}", forecast(0), forecast(1), point.design);
     }
     Ok(())
 }

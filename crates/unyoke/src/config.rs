@@ -54,14 +54,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The settings of the paper's experiment: six initial designs, an 11 × 11 grid, 16 weights,
-    /// one length scale per objective, weights in the objectives' own units.
+    /// The settings of the paper's experiment: six initial designs, an 11 × 11 grid (with the best
+    /// designs for the step's weights added, see `docs/discretisation.md`), 16 weights, one length
+    /// scale per objective, weights in the objectives' own units.
     pub fn paper() -> Self {
         Self {
             initial: Initial { designs: Some(6), ..Initial::default() },
             units: Units::Raw,
             lengthscales: Lengthscales::Isotropic,
-            discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
         }
@@ -241,7 +241,8 @@ pub enum Lengthscales {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discretisation {
-    /// A grid up to two continuous parameters, adaptive otherwise.
+    /// Up to two continuous parameters a grid, to which the designs that are best now for the
+    /// step's weights are added; adaptive otherwise.
     #[default]
     Auto,
     /// Equally spaced points, this many per input.

@@ -245,6 +245,12 @@ impl<J: Journal> Study<J> {
         self.front_point(&surrogate, &self.canonical(&x))
     }
 
+    /// What is expected of each objective at a design of the user's, and what was measured there.
+    pub fn forecast(&self, design: &Design) -> Result<FrontPoint> {
+        let x = self.history.space.encode(design)?;
+        self.front_point(&self.surrogate(Pending::Ignored)?, &x)
+    }
+
     /// Expected gain, and gain per unit of cost, of evaluations a user has in mind.
     ///
     /// Only for algorithms that choose one objective at a time.
