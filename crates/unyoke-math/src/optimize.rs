@@ -64,6 +64,23 @@ impl Bounds {
     }
 }
 
+/// Fraction of a side within which a climb does not distinguish a point from the end of the side.
+const AT_THE_END: f64 = 1e-12;
+
+impl Bounds {
+    /// Moves coordinates that a climb left next to the end of their side onto it.
+    fn snap(&self, x: &mut [f64]) {
+        for (v, (l, u)) in x.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
+            let near = AT_THE_END * (u - l);
+            *v = match *v {
+                v if v - l < near => *l,
+                v if u - v < near => *u,
+                v => v,
+            };
+        }
+    }
+}
+
 /// When an L-BFGS-B run ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stopping {
@@ -126,7 +143,9 @@ pub fn maximize(
             .max_iter(stopping.iterations as u64)
             .run();
     }
-    Ok(climb.inner.into_inner().best)
+    let mut best = climb.inner.into_inner().best;
+    bounds.snap(&mut best.x);
+    Ok(best)
 }
 
 /// The objective in the form the solver wants: to be minimised, and shared.
@@ -307,6 +326,17 @@ mod tests {
         let top = maximize(rosenbrock, &[-1.2, 1.0], &bounds, &tight()).unwrap();
         assert_eq!(top.x[0], 0.5);
         assert!((top.x[1] - 0.25).abs() < 1e-9 && (top.value + 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_optimum_on_a_face_is_exactly_there_wherever_the_climb_starts() {
+        let slope = |_: &[f64], gradient: &mut [f64]| {
+            gradient.copy_from_slice(&[1e-9, -1.0]);
+            1.0
+        };
+        let start = [1.0 - 1e-14, 1e-14];
+        let top = maximize(slope, &start, &Bounds::unit_cube(2), &tight()).unwrap();
+        assert_eq!(top.x, [1.0, 0.0]);
     }
 
     #[test]
