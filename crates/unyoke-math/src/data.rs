@@ -113,10 +113,14 @@ pub struct Standardizer {
 /// Values that differ by less than this fraction of their size are rounding noise of a constant.
 const CONSTANT: f64 = 1e-13;
 
+/// What that noise may amount to once standardised.
+const ROUNDING: f64 = 1e-4;
+
 impl Standardizer {
     /// Mean and sample standard deviation (divisor n − 1) of `values`, all finite.
     ///
-    /// Constant values and single values have scale 1. Works at any magnitude.
+    /// Constant values and single values have scale 1; more where their rounding noise would be
+    /// seen at that scale. Works at any magnitude.
     pub fn new(values: &[f64]) -> Result<Self> {
         check_finite("values to standardise", values)?;
         let (Some(&first), n) = (values.first(), values.len() as f64) else {
@@ -128,7 +132,7 @@ impl Standardizer {
         let spread = halves.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         if spread <= CONSTANT * largest || spread < f64::MIN_POSITIVE {
-            return Ok(Self { mean: first, scale: 1.0 });
+            return Ok(Self { mean: first, scale: (spread / ROUNDING).max(1.0) });
         }
         let mean = halves.iter().map(|v| v / spread).sum::<f64>() / n;
         let squares: f64 = halves.iter().map(|v| (v / spread - mean).powi(2)).sum();
@@ -213,6 +217,8 @@ mod tests {
             assert_eq!(map.standardize(constant), 0.0);
         }
         assert_eq!(Standardizer::new(&[1.0, 1.0 + 1e-14, 1.0]).unwrap().scale(), 1.0);
+        let noisy = Standardizer::new(&[1e20, 1e20f64.next_up(), 1e20]).unwrap();
+        assert!(noisy.standardize(1e20f64.next_up()) <= 2e-4);
         assert_eq!(Standardizer::new(&[4.0]).unwrap().scale(), 1.0);
         assert_eq!(Standardizer::new(&[]).unwrap().scale(), 1.0);
         let map = Standardizer::new(&[1e12, 1e12 + 1.0, 1e12 + 2.0]).unwrap();
