@@ -27,6 +27,7 @@ pub(crate) trait Acquisition: Sync {
 /// the imagined observation, seen from every objective's model, for every weight vector.
 pub(crate) struct Scalarised<'a> {
     surrogate: &'a Surrogate,
+    designs: Points,
     sets: Vec<FixedSet<'a>>,
     weights: Points,
     /// λ_q · μ(x'_j) per weight vector, with room at the end of each row for the candidate.
@@ -45,11 +46,20 @@ impl<'a> Scalarised<'a> {
                 }
             }
         }
-        Ok(Self { surrogate, sets, weights: weights.clone(), intercepts })
+        let (designs, weights) = (set.clone(), weights.clone());
+        Ok(Self { surrogate, designs, sets, weights, intercepts })
     }
 
     fn objectives(&self) -> usize {
         self.sets.len()
+    }
+
+    /// The design of the set that `x` is, if any.
+    ///
+    /// The two lines of such a candidate must be one to the last bit: what rounding makes of their
+    /// difference looks like a gain, and late in a study like the largest.
+    fn twin(&self, x: &[f64]) -> Option<usize> {
+        self.designs.rows().position(|design| design == x)
     }
 
     /// λ_k times the unit of objective k, for weight vector q.

@@ -109,7 +109,8 @@ impl<'a> Work<'a> {
         }
         self.slopes.clear();
         self.slopes.extend(self.candidate.covariances().iter().map(|k| k / deviation));
-        self.slopes.push(self.candidate.prediction().variance / deviation);
+        let own = self.candidate.prediction().variance / deviation;
+        self.slopes.push(self.shared.twin(x).map_or(own, |twin| self.slopes[twin]));
         self.order.sort(&self.slopes)?;
         self.sums.clear(self.slopes.len(), self.shared.objectives());
         for q in 0..self.shared.weights.len() {
@@ -135,11 +136,11 @@ impl<'a> Work<'a> {
                 self.queries[k].prediction().mean
             };
         }
+        let (twin, last) = (shared.twin(x), self.intercepts.dim() - 1);
         for q in 0..shared.weights.len() {
-            let own = (0..means.len()).map(|k| shared.factor(q, k) * means[k]).sum();
-            if let Some(last) = self.intercepts.row_mut(q).last_mut() {
-                *last = own;
-            }
+            let row = self.intercepts.row_mut(q);
+            let own = || (0..means.len()).map(|k| shared.factor(q, k) * means[k]).sum();
+            row[last] = twin.map_or_else(own, |twin| row[twin]);
         }
         Ok(())
     }

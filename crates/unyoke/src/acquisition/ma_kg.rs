@@ -90,6 +90,8 @@ struct Work<'a> {
     acquisition: &'a MaKg<'a>,
     intercepts: Points,
     candidates: Vec<Candidate>,
+    /// The design of the set that the candidate is, if any.
+    twin: Option<usize>,
     /// Per objective: noise-inclusive variance of the imagined observation.
     variances: Vec<f64>,
     slopes: Vec<f64>,
@@ -114,6 +116,7 @@ impl<'a> Work<'a> {
             acquisition,
             intercepts: shared.intercepts.clone(),
             candidates: vec![Candidate::default(); shared.objectives()],
+            twin: None,
             variances: vec![0.0; shared.objectives()],
             slopes: Vec::new(),
             order: SlopeOrder::default(),
@@ -151,12 +154,13 @@ impl<'a> Work<'a> {
             let noise = shared.surrogate.outputs[k].gp.noise();
             self.variances[k] = candidate.prediction().variance + noise;
         }
+        self.twin = shared.twin(x);
+        let last = self.intercepts.dim() - 1;
         for q in 0..shared.weights.len() {
             let mean = |k: usize| shared.factor(q, k) * self.candidates[k].prediction().mean;
-            let own = (0..self.candidates.len()).map(mean).sum();
-            if let Some(last) = self.intercepts.row_mut(q).last_mut() {
-                *last = own;
-            }
+            let own = || (0..self.candidates.len()).map(mean).sum();
+            let row = self.intercepts.row_mut(q);
+            row[last] = self.twin.map_or_else(own, |twin| row[twin]);
         }
         Ok(())
     }
@@ -164,7 +168,9 @@ impl<'a> Work<'a> {
     /// Covariance of objective k between x and line j's design; the last line is x itself.
     fn covariance(&self, k: usize, j: usize) -> f64 {
         let candidate = &self.candidates[k];
-        candidate.covariances().get(j).copied().unwrap_or(candidate.prediction().variance)
+        let known = |j: usize| candidate.covariances().get(j).copied();
+        let own = || self.twin.and_then(known).unwrap_or(candidate.prediction().variance);
+        known(j).unwrap_or_else(own)
     }
 
     fn add_scalarised(&mut self, q: usize) -> Result<()> {
