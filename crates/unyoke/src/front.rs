@@ -68,8 +68,11 @@ pub(crate) fn predicted_pareto_set(
         // A wrong shape makes the search end with its error.
         surrogate.means(&valid).unwrap_or_else(|_| Points::new(objectives))
     })?;
-    let designs = distinct(&snapped(space, &found.designs));
+    let designs = snapped(space, &found.designs);
     let means = surrogate.means(&designs)?;
+    // Of designs with the same expectations one will do.
+    let different = distinct(&means);
+    let (designs, means) = (designs.select(&different), means.select(&different));
     let front = non_dominated(&means)?;
     let kept = if front.len() > count { thin(&means, &front, count)? } else { front };
     Ok(designs.select(&kept))
@@ -101,9 +104,9 @@ fn snapped(space: &Space, designs: &Points) -> Points {
     valid
 }
 
-fn distinct(points: &Points) -> Points {
+/// Indices of the points that no earlier one equals.
+fn distinct(points: &Points) -> Vec<usize> {
     let mut seen = std::collections::HashSet::new();
-    let new =
-        |i: &usize| seen.insert(points.row(*i).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
-    points.select(&(0..points.len()).filter(new).collect::<Vec<_>>())
+    let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
+    (0..points.len()).filter(|&i| seen.insert(key(i))).collect()
 }
