@@ -255,12 +255,16 @@ impl History {
     /// Points and results of an objective, in the order in which the results arrived and in the
     /// units of the objective.
     pub(crate) fn observations(&self, objective: usize) -> impl Iterator<Item = (&[f64], f64)> {
-        self.told.iter().filter_map(move |&index| match self.evaluations[index] {
-            Evaluation { objective: its, status: Status::Told(value), .. } if its == objective => {
-                Some((self.points[index].as_slice(), value))
-            }
+        self.told(objective).filter_map(|evaluation| match evaluation.status {
+            Status::Told(value) => Some((self.point(evaluation.id), value)),
             _ => None,
         })
+    }
+
+    /// Evaluations of an objective that have a result, in the order in which these arrived.
+    pub(crate) fn told(&self, objective: usize) -> impl Iterator<Item = &Evaluation> {
+        let told = self.told.iter().map(|&index| &self.evaluations[index]);
+        told.filter(move |evaluation| evaluation.objective == objective)
     }
 
     /// Points at which a result of the objective is awaited.
@@ -301,7 +305,7 @@ impl History {
 
     /// Number of results of an objective.
     pub(crate) fn told_count(&self, objective: usize) -> usize {
-        self.told.iter().filter(|&&index| self.evaluations[index].objective == objective).count()
+        self.told(objective).count()
     }
 }
 

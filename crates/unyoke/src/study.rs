@@ -20,9 +20,10 @@ use crate::plan::{self, Planned};
 use crate::problem::{Noise, Problem};
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
-use crate::surrogate::{Observed, Surrogate};
+use crate::surrogate::{Observed, Row, Surrogate};
 use crate::weights;
 use unyoke_math::Points;
+use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 use unyoke_math::random::seed_for;
 
@@ -310,15 +311,17 @@ impl<J: Journal> Study<J> {
     /// The models, with or without what is under way.
     fn surrogate(&self, pending: Pending) -> Result<Surrogate> {
         let history = &self.history;
-        let initial = self.config().initial.counts(self.problem());
         let observed = |m: usize| -> Result<Observed<'_>> {
             let space = &history.space;
-            let mut points = Points::new(space.dim());
-            let mut values = Vec::new();
-            for (x, value) in history.observations(m) {
-                points.push(x)?;
-                values.push(space.to_internal(m, value));
-            }
+            let row = |evaluation: &Evaluation| match evaluation.status {
+                Status::Told(value) => Some(Row {
+                    evaluation: evaluation.id,
+                    x: history.point(evaluation.id),
+                    value: space.to_internal(m, value),
+                    searched: evaluation.asked && !evaluation.initial,
+                }),
+                _ => None,
+            };
             let mut expected = Points::new(space.dim());
             if pending == Pending::Expected {
                 for x in history.pending(m).chain(history.failed(m)) {
@@ -328,10 +331,9 @@ impl<J: Journal> Study<J> {
             Ok(Observed {
                 objective: &self.problem().objectives[m],
                 sign: space.sign(m),
-                points,
-                values,
+                dim: space.dim(),
+                rows: history.told(m).filter_map(row).collect(),
                 expected,
-                initial: initial[m],
             })
         };
         let observed: Vec<Observed<'_>> =
@@ -452,11 +454,13 @@ impl<J: Journal> Study<J> {
     fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
         let space = &self.history.space;
         let forecast = |m: usize| -> Result<Forecast> {
-            let prediction = surrogate.outputs[m].predict(x)?;
+            let output = &surrogate.outputs[m];
+            let Prediction { mean, variance } = output.gp.predict(x)?;
             let here = self.history.observations(m).filter(|(at, _)| space.same(at, x));
             Ok(Forecast {
-                mean: space.to_user(m, prediction.mean),
-                sd: prediction.variance.sqrt(),
+                mean: space.to_user(m, output.map.restore(mean)),
+                // Not the root of the variance in these units, which may overflow.
+                sd: variance.sqrt() * output.map.scale(),
                 measured: here.map(|(_, value)| value).collect(),
             })
         };

@@ -6,10 +6,11 @@
 
 use crate::config::{Lengthscales, Units};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Objective};
+use std::cmp::Ordering;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::fit::{self, Hyper, Mean, Model};
 use unyoke_math::gamma::Gamma;
-use unyoke_math::gp::{Gp, Prediction};
+use unyoke_math::gp::Gp;
 use unyoke_math::kernel::Family;
 use unyoke_math::{Points, Result};
 
@@ -19,12 +20,23 @@ pub(crate) struct Observed<'a> {
     pub(crate) objective: &'a Objective,
     /// +1 if the objective is maximised, −1 if minimised: known hyper-parameters need turning.
     pub(crate) sign: f64,
-    pub(crate) points: Points,
-    pub(crate) values: Vec<f64>,
+    /// Number of inputs.
+    pub(crate) dim: usize,
+    /// In the order in which they arrived.
+    pub(crate) rows: Vec<Row<'a>>,
     /// Pending and failed evaluations.
     pub(crate) expected: Points,
-    /// The prior mean is fitted on this many first observations.
-    pub(crate) initial: usize,
+}
+
+/// One observation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// Number of its evaluation.
+    pub(crate) evaluation: u64,
+    pub(crate) x: &'a [f64],
+    pub(crate) value: f64,
+    /// Whether the design was chosen by a search for good values.
+    pub(crate) searched: bool,
 }
 
 /// The models of all objectives.
@@ -53,7 +65,10 @@ pub enum ModelNote {
     /// Nothing was observed; the prior stands alone.
     NoObservations,
     /// Declared deterministic, but the same design returned different values; noise was fitted.
-    ReplicatesDisagree,
+    ReplicatesDisagree {
+        /// The evaluations whose values differ from that of another at the same design.
+        evaluations: Vec<u64>,
+    },
     /// All observed values are equal.
     ConstantValues,
     /// One value dwarfs the differences between all others.
@@ -73,10 +88,12 @@ impl std::fmt::Display for ModelNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoObservations => write!(f, "nothing observed yet, the prior stands alone"),
-            Self::ReplicatesDisagree => write!(
-                f,
-                "declared deterministic, but the same design returned different values: noise was fitted"
-            ),
+            Self::ReplicatesDisagree { evaluations } => {
+                let numbers: Vec<String> = evaluations.iter().map(u64::to_string).collect();
+                let numbers = numbers.join(", ");
+                write!(f, "declared deterministic, but evaluations {numbers} differ from others ")?;
+                write!(f, "at the same design: noise was fitted")
+            }
             Self::ConstantValues => write!(f, "all observed values are equal"),
             Self::Outlier => write!(f, "one value dwarfs the differences between all others"),
             Self::Subset { used, of } => {
@@ -128,22 +145,22 @@ impl Surrogate {
 
 impl Output {
     fn fit(observed: &Observed<'_>, lengthscales: Lengthscales, units: Units) -> Result<Self> {
-        let (points, values, mut notes) = modelled_rows(observed);
-        let map = Standardizer::new(&values)?;
-        let data = standardised(&points, &values, &map)?;
-        if values.is_empty() {
+        let (rows, mut notes) = modelled_rows(observed);
+        let map = standardizer(&rows)?;
+        let data = standardised(observed.dim, &rows, &map)?;
+        if rows.is_empty() {
             notes.push(ModelNote::NoObservations);
-        } else if values.len() > 1 && values.iter().all(|v| *v == values[0]) {
+        } else if rows.len() > 1 && is_constant(&rows, &map) {
             notes.push(ModelNote::ConstantValues);
         }
-        if has_outlier(&values) {
+        if has_outlier(&rows) {
             notes.push(ModelNote::Outlier);
         }
         let gp = match &observed.objective.hyper {
             Some(known) => {
                 known_hyper(known, observed.sign, &map).condition(Family::Matern52, &data)?
             }
-            None => fitted(observed, &data, &map, lengthscales, &mut notes)?,
+            None => fitted(observed.objective, &rows, &data, &map, lengthscales, &mut notes)?,
         };
         let gp = condition_on_expected(gp, &observed.expected)?;
         let unit = match units {
@@ -152,50 +169,49 @@ impl Output {
         };
         Ok(Self { gp, map, unit, notes })
     }
-
-    /// Posterior in the units of the (maximised) objective.
-    pub(crate) fn predict(&self, x: &[f64]) -> Result<Prediction> {
-        let Prediction { mean, variance } = self.gp.predict(x)?;
-        let square = self.map.scale() * self.map.scale();
-        Ok(Prediction { mean: self.map.restore(mean), variance: variance * square })
-    }
 }
 
 /// The rows a model is made from, with a note where they are not all.
-fn modelled_rows(observed: &Observed<'_>) -> (Points, Vec<f64>, Vec<ModelNote>) {
-    let of = observed.values.len();
-    if of <= MODEL_ROWS {
-        return (observed.points.clone(), observed.values.clone(), vec![]);
-    }
-    let latest: Vec<usize> = (of - MODEL_ROWS..of).collect();
-    let values = latest.iter().map(|&i| observed.values[i]).collect();
-    (observed.points.select(&latest), values, vec![ModelNote::Subset { used: MODEL_ROWS, of }])
+///
+/// They are sorted: the order in which results arrived must not show, not even in the last bit.
+fn modelled_rows<'a>(observed: &Observed<'a>) -> (Vec<Row<'a>>, Vec<ModelNote>) {
+    let of = observed.rows.len();
+    let used = of.min(MODEL_ROWS);
+    let mut rows = observed.rows[of - used..].to_vec();
+    let order = |a: &Row<'_>, b: &Row<'_>| (a.x, a.value).partial_cmp(&(b.x, b.value));
+    // Coordinates and values are finite, so any two can be compared.
+    rows.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
+    (rows, if used < of { vec![ModelNote::Subset { used, of }] } else { vec![] })
 }
 
-fn standardised(points: &Points, values: &[f64], map: &Standardizer) -> Result<Data> {
-    Data::new(points, &values.iter().map(|v| map.standardize(*v)).collect::<Vec<_>>())
+fn standardizer(rows: &[Row<'_>]) -> Result<Standardizer> {
+    Standardizer::new(&rows.iter().map(|row| row.value).collect::<Vec<_>>())
+}
+
+fn standardised(dim: usize, rows: &[Row<'_>], map: &Standardizer) -> Result<Data> {
+    let values: Vec<f64> = rows.iter().map(|row| map.standardize(row.value)).collect();
+    Data::new(&Points::from_rows(dim, rows.iter().map(|row| row.x))?, &values)
 }
 
 /// Fits hyper-parameters; when that fails, falls back to cautious ones.
 fn fitted(
-    observed: &Observed<'_>,
+    objective: &Objective,
+    rows: &[Row<'_>],
     data: &Data,
     map: &Standardizer,
     lengthscales: Lengthscales,
     notes: &mut Vec<ModelNote>,
 ) -> Result<Gp> {
-    let mut model = model(observed.objective, data, map, lengthscales)?;
-    if matches!(model.noise, fit::Noise::Fitted { .. })
-        && observed.objective.noise == Noise::Deterministic
-    {
-        notes.push(ModelNote::ReplicatesDisagree);
+    let mut model = model(objective, data, map, lengthscales)?;
+    if matches!(model.noise, fit::Noise::Fitted { .. }) && objective.noise == Noise::Deterministic {
+        notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
     }
     let hyper = if data.is_empty() {
         Ok(prior_hyper(&model))
     } else {
-        prior_mean(observed, &model)
+        prior_mean(rows, map, &model)
             .and_then(|mean| {
-                model.mean = Mean::Fixed(map.standardize(mean));
+                model.mean = mean;
                 model.fit(&thinned(data)?, None, &fit::Search::default())
             })
             .map(|fit| fit.hyper)
@@ -208,15 +224,28 @@ fn fitted(
     })
 }
 
-/// The prior mean in the units of the objective, fitted with the rest on the initial design only:
-/// later designs are chosen for their values and would bias it.
-fn prior_mean(observed: &Observed<'_>, model: &Model) -> Result<f64> {
-    let first: Vec<usize> = (0..observed.values.len().min(observed.initial.max(1))).collect();
-    let values: Vec<f64> = first.iter().map(|&i| observed.values[i]).collect();
-    let map = Standardizer::new(&values)?;
-    let data = standardised(&observed.points.select(&first), &values, &map)?;
+/// Evaluations whose value differs from that of another at the same design, in order.
+fn disagreeing(rows: &[Row<'_>]) -> Vec<u64> {
+    let differs = |a: &Row<'_>| rows.iter().any(|b| a.x == b.x && a.value != b.value);
+    let mut found: Vec<u64> =
+        rows.iter().filter(|row| differs(row)).map(|row| row.evaluation).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The prior mean in standardised units, fitted with the rest but only on designs that were not
+/// searched for: those that were are chosen for their values and would bias it.
+fn prior_mean(rows: &[Row<'_>], map: &Standardizer, model: &Model) -> Result<Mean> {
+    let unbiased: Vec<Row<'_>> = rows.iter().filter(|row| !row.searched).copied().collect();
+    // From all rows it comes out of the fit that is made anyway.
+    if unbiased.is_empty() || unbiased.len() == rows.len() {
+        return Ok(Mean::Fitted);
+    }
+    let own = standardizer(&unbiased)?;
+    let data = thinned(&standardised(unbiased[0].x.len(), &unbiased, &own)?)?;
     let model = Model { mean: Mean::Fitted, ..model.clone() };
-    Ok(map.restore(model.fit(&data, None, &fit::Search::default())?.hyper.mean))
+    let mean = own.restore(model.fit(&data, None, &fit::Search::default())?.hyper.mean);
+    Ok(Mean::Fixed(map.standardize(mean)))
 }
 
 /// At most [`FIT_ROWS`] rows, evenly spread over the data.
@@ -303,9 +332,14 @@ fn condition_on_expected(gp: Gp, points: &Points) -> Result<Gp> {
     gp.condition_on(points, &means, gp.noise())
 }
 
+/// Whether the values are equal up to rounding. What is not has deviation 1 once standardised.
+fn is_constant(rows: &[Row<'_>], map: &Standardizer) -> bool {
+    rows.iter().all(|row| map.standardize(row.value).abs() < 0.1)
+}
+
 /// Whether one value is so far out that the others differ by less than a millionth of the range.
-fn has_outlier(values: &[f64]) -> bool {
-    let mut sorted = values.to_vec();
+fn has_outlier(rows: &[Row<'_>]) -> bool {
+    let mut sorted: Vec<f64> = rows.iter().map(|row| row.value).collect();
     sorted.sort_by(f64::total_cmp);
     let [lowest, second, .., penultimate, highest] = sorted[..] else { return false };
     let inner = (penultimate - lowest).min(highest - second);
