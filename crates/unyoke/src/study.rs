@@ -343,9 +343,9 @@ impl<J: Journal> Study<J> {
 
     /// What this step looks at.
     fn step(&self, surrogate: &Surrogate) -> Result<Step> {
-        let (config, objectives) = (self.config(), self.problem().objectives.len());
+        let (config, order) = (self.config(), weights::drawing_order(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
-        let weights = weights::weights_of_step(config, objectives, seed, self.history.asks)?;
+        let weights = weights::weights_of_step(config, &order, seed, self.history.asks)?;
         let setting = discretise::Setting {
             space: &self.history.space,
             surrogate,

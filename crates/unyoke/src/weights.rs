@@ -2,29 +2,34 @@
 
 use crate::config::{Config, Preference, weights_mistake};
 use crate::error::{Error, Result};
+use crate::problem::Problem;
 use unyoke_math::random::{Rng, seed_for};
 use unyoke_math::{Points, sobol};
 
 /// The weights of ask number `ask`, one row each, equally likely.
 ///
 /// In expectation: a fresh scrambled Sobol' sample of the simplex. One at a time: the next point of
-/// one sequence.
+/// one sequence. `order` says in which order the objectives take the coordinates of what is drawn.
 pub(crate) fn weights_of_step(
     config: &Config,
-    objectives: usize,
+    order: &[usize],
     seed: u64,
     ask: u64,
 ) -> Result<Points> {
+    let objectives = order.len();
     match (&config.preference, config.algorithm.is_random()) {
         (Preference::Uniform, false) => {
-            Ok(sobol::simplex(objectives, config.weights, seed_for(seed, ask))?)
+            Ok(dealt(order, &sobol::simplex(objectives, config.weights, seed_for(seed, ask))?))
         }
-        (Preference::Uniform, true) => Ok(sobol::simplex_from(objectives, ask as u32, 1, seed)?),
+        (Preference::Uniform, true) => {
+            Ok(dealt(order, &sobol::simplex_from(objectives, ask as u32, 1, seed)?))
+        }
         (Preference::Dirichlet(parameters), random) => {
             let count = if random { 1 } else { config.weights };
+            let parameters: Vec<f64> = order.iter().map(|&m| parameters[m]).collect();
             let mut rng = Rng::new(seed, ask);
-            let rows = (0..count).map(|_| dirichlet(parameters, &mut rng));
-            Ok(Points::from_rows(objectives, rows)?)
+            let rows = (0..count).map(|_| dirichlet(&parameters, &mut rng));
+            Ok(dealt(order, &Points::from_rows(objectives, rows)?))
         }
         (Preference::Weights(list), false) => {
             Ok(Points::from_rows(objectives, list.iter().map(|weights| normalised(weights)))?)
@@ -34,6 +39,25 @@ pub(crate) fn weights_of_step(
             Ok(Points::from_rows(objectives, list.get(turn).map(|weights| normalised(weights)))?)
         }
     }
+}
+
+/// The objectives sorted by name: the order in which a problem lists them must not decide which
+/// weights they draw.
+pub(crate) fn drawing_order(problem: &Problem) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..problem.objectives.len()).collect();
+    order.sort_by_key(|&m| &problem.objectives[m].name);
+    order
+}
+
+/// Gives coordinate k of each row to objective `order[k]`.
+fn dealt(order: &[usize], drawn: &Points) -> Points {
+    let mut weights = Points::zeros(order.len(), drawn.len());
+    for (q, row) in drawn.rows().enumerate() {
+        for (&m, &weight) in order.iter().zip(row) {
+            weights.row_mut(q)[m] = weight;
+        }
+    }
+    weights
 }
 
 /// A user's weights scaled to sum 1.
@@ -85,10 +109,30 @@ mod tests {
     #[test]
     fn weights_are_drawn_anew_each_step_and_again_for_the_same_step() {
         let config = config(Preference::Uniform, Algorithm::CMokg);
-        let step = |ask| weights_of_step(&config, 3, 7, ask).unwrap();
+        let step = |ask| weights_of_step(&config, &[0, 1, 2], 7, ask).unwrap();
         assert_eq!(step(4), step(4));
         assert_ne!(step(4), step(5));
         assert_eq!(step(4).len(), 16);
+    }
+
+    #[test]
+    fn weights_stay_with_their_objectives_when_these_are_listed_otherwise() {
+        let dirichlet = |parameters: [f64; 3]| Preference::Dirichlet(parameters.to_vec());
+        let preferences = [
+            [Preference::Uniform, Preference::Uniform],
+            [dirichlet([1.0, 2.0, 3.0]), dirichlet([2.0, 3.0, 1.0])],
+        ];
+        for [plain, turned] in preferences {
+            for algorithm in [Algorithm::CMokg, Algorithm::CMokgRandom] {
+                let step = |preference: &Preference, order: &[usize]| {
+                    weights_of_step(&config(preference.clone(), algorithm), order, 7, 4).unwrap()
+                };
+                let (plain, turned) = (step(&plain, &[0, 1, 2]), step(&turned, &[2, 0, 1]));
+                for (a, b) in plain.rows().zip(turned.rows()) {
+                    assert_eq!([a[0], a[1], a[2]], [b[2], b[0], b[1]]);
+                }
+            }
+        }
     }
 
     #[test]
@@ -97,7 +141,7 @@ mod tests {
         let whole = sobol::simplex(2, 8, 7).unwrap();
         for ask in 0..8 {
             assert_eq!(
-                weights_of_step(&config, 2, 7, ask).unwrap().row(0),
+                weights_of_step(&config, &[0, 1], 7, ask).unwrap().row(0),
                 whole.row(ask as usize)
             );
         }
@@ -125,9 +169,9 @@ mod tests {
     #[test]
     fn listed_weights_are_normalised_and_taken_in_turn() {
         let list = Preference::Weights(vec![vec![2.0, 2.0], vec![0.0, 5.0]]);
-        let all = weights_of_step(&config(list.clone(), Algorithm::CMokg), 2, 1, 9).unwrap();
+        let all = weights_of_step(&config(list.clone(), Algorithm::CMokg), &[0, 1], 1, 9).unwrap();
         assert_eq!(all.as_flat(), [0.5, 0.5, 0.0, 1.0]);
-        let one = weights_of_step(&config(list, Algorithm::MakgRandom), 2, 1, 9).unwrap();
+        let one = weights_of_step(&config(list, Algorithm::MakgRandom), &[0, 1], 1, 9).unwrap();
         assert_eq!(one.as_flat(), [0.0, 1.0]);
     }
 
