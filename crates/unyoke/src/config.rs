@@ -95,6 +95,10 @@ impl Config {
                 let path = "config.discretisation.adaptive.points".to_owned();
                 refuse(points == 0, path, "must be at least 1");
             }
+            Discretisation::Sobol { points } => {
+                let path = "config.discretisation.sobol.points".to_owned();
+                refuse(points == 0, path, "must be at least 1");
+            }
             Discretisation::Auto => {}
         }
         mistakes.extend(self.preference.check(problem.objectives.len()));
@@ -253,6 +257,11 @@ pub enum Discretisation {
     /// Designs that follow the problem: best for some weights, predicted Pareto set, observed
     /// designs, and a space-filling remainder.
     Adaptive {
+        /// How many.
+        points: usize,
+    },
+    /// Space-filling designs, the same at every step: the floor that others must beat.
+    Sobol {
         /// How many.
         points: usize,
     },

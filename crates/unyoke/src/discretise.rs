@@ -51,6 +51,7 @@ pub(crate) fn discretise(
         (Discretisation::Auto, 2) if free => distinct.add_grid(space, GRID_PER_INPUT),
         (Discretisation::Auto, _) => distinct.add_adaptive(setting, best, ADAPTIVE_POINTS)?,
         (Discretisation::Adaptive { points }, _) => distinct.add_adaptive(setting, best, points)?,
+        (Discretisation::Sobol { points }, _) => distinct.add_sobol(space, points)?,
     }
     if kind == Discretisation::Auto {
         distinct.extend(best);
@@ -197,6 +198,13 @@ impl Distinct {
             }
             self.push(&space.from_cube(&u));
         }
+    }
+
+    /// The first points of a sequence that depends on nothing.
+    fn add_sobol(&mut self, space: &Space, count: usize) -> Result<()> {
+        let cube = sobol::cube(space.parameters(), count, 0)?;
+        cube.rows().for_each(|u| self.push(&space.from_cube(u)));
+        Ok(())
     }
 
     /// Best designs, a quarter from the predicted Pareto set, a quarter observed, the rest filling.
