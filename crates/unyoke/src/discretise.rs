@@ -233,3 +233,71 @@ impl Distinct {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Lengthscales, Units};
+    use crate::problem::Problem;
+    use crate::surrogate::Observed;
+
+    /// The sets of two steps, after a few evaluations in `inputs` dimensions.
+    fn sets(kind: Discretisation, inputs: usize) -> [Points; 2] {
+        let problem = problem(inputs);
+        let space = Space::new(&problem);
+        let observed = sobol::cube(inputs, 20, 5).unwrap();
+        let values = |m: usize| observed.rows().map(move |x| (x[0] - m as f64).powi(2)).collect();
+        let outputs = problem.objectives.iter().enumerate().map(|(m, objective)| Observed {
+            objective,
+            sign: space.sign(m),
+            points: observed.clone(),
+            values: values(m),
+            expected: Points::new(inputs),
+            initial: 20,
+        });
+        let outputs: Vec<Observed<'_>> = outputs.collect();
+        let surrogate = Surrogate::fit(&outputs, Lengthscales::Isotropic, Units::Raw).unwrap();
+        [1, 2].map(|seed| {
+            let weights = sobol::simplex(2, 4, seed).unwrap();
+            let (space, surrogate) = (&space, &surrogate);
+            let setting =
+                Setting { space, surrogate, weights: &weights, observed: &observed, seed };
+            discretise(kind, &setting, &best_for_weights(&setting).unwrap()).unwrap()
+        })
+    }
+
+    fn problem(inputs: usize) -> Problem {
+        let builder = (0..inputs)
+            .fold(Problem::builder(), |builder, d| builder.continuous(format!("x{d}"), 0.0, 1.0));
+        builder.maximise("f", 1.0).maximise("g", 10.0).build().unwrap()
+    }
+
+    #[test]
+    fn sets_have_the_size_that_was_asked_for() {
+        let adaptive = |points| Discretisation::Adaptive { points };
+        for set in sets(adaptive(64), 6).iter().chain(&sets(Discretisation::Auto, 6)) {
+            assert!([64, 128].contains(&set.len()), "{}", set.len());
+        }
+        assert_eq!(sets(Discretisation::Sobol { points: 50 }, 6)[0].len(), 50);
+        assert_eq!(sets(Discretisation::Grid { per_input: 11 }, 2)[0].len(), 121);
+        assert!(sets(Discretisation::Auto, 2)[0].len() > 121);
+    }
+
+    #[test]
+    fn a_sobol_set_stays_the_same_and_an_adaptive_one_does_not() {
+        let [first, second] = sets(Discretisation::Sobol { points: 50 }, 3);
+        assert_eq!(first, second);
+        let [first, second] = sets(Discretisation::Adaptive { points: 50 }, 3);
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn sets_without_points_are_refused() {
+        for discretisation in
+            [Discretisation::Sobol { points: 0 }, Discretisation::Adaptive { points: 0 }]
+        {
+            let config = Config { discretisation, ..Config::default() };
+            assert_eq!(config.check(&problem(2)).len(), 1, "{discretisation:?}");
+        }
+    }
+}
