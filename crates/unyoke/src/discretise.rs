@@ -239,21 +239,23 @@ mod tests {
     use super::*;
     use crate::config::{Config, Lengthscales, Units};
     use crate::problem::Problem;
-    use crate::surrogate::Observed;
+    use crate::surrogate::{Observed, Row};
 
     /// The sets of two steps, after a few evaluations in `inputs` dimensions.
     fn sets(kind: Discretisation, inputs: usize) -> [Points; 2] {
         let problem = problem(inputs);
         let space = Space::new(&problem);
         let observed = sobol::cube(inputs, 20, 5).unwrap();
-        let values = |m: usize| observed.rows().map(move |x| (x[0] - m as f64).powi(2)).collect();
+        let row = |m: usize, i: usize| {
+            let value = (observed.row(i)[0] - m as f64).powi(2);
+            Row { evaluation: i as u64, x: observed.row(i), value, searched: false }
+        };
         let outputs = problem.objectives.iter().enumerate().map(|(m, objective)| Observed {
             objective,
             sign: space.sign(m),
-            points: observed.clone(),
-            values: values(m),
+            dim: inputs,
+            rows: (0..observed.len()).map(|i| row(m, i)).collect(),
             expected: Points::new(inputs),
-            initial: 20,
         });
         let outputs: Vec<Observed<'_>> = outputs.collect();
         let surrogate = Surrogate::fit(&outputs, Lengthscales::Isotropic, Units::Raw).unwrap();
