@@ -468,16 +468,24 @@ impl<J: Journal> Study<J> {
         Ok(FrontPoint { design: space.decode(x), objectives })
     }
 
-    /// Distinct designs inside the bounds that have a value, in order of their evaluations.
+    /// Distinct designs inside the bounds that have a value: imported ones in an order of their
+    /// own, whatever that of the import, then the others in the order in which they were asked for.
     fn observed_designs(&self) -> Result<Points> {
-        let space = &self.history.space;
-        let mut points = Points::new(space.dim());
-        let mut seen = std::collections::HashSet::new();
-        for evaluation in &self.history.evaluations {
+        let told = self.history.evaluations.iter().filter(|e| matches!(e.status, Status::Told(_)));
+        let mut rows: Vec<(u64, &[f64])> = Vec::new();
+        for evaluation in told {
             let x = self.history.point(evaluation.id);
-            let inside = x.iter().all(|v| (0.0..=1.0).contains(v));
-            let key: Vec<u64> = x.iter().map(|v| v.to_bits()).collect();
-            if inside && matches!(evaluation.status, Status::Told(_)) && seen.insert(key) {
+            if x.iter().all(|v| (0.0..=1.0).contains(v)) {
+                // The highest bit tells the two kinds apart.
+                let rank = if evaluation.asked { 1 << 63 | evaluation.id } else { shuffled(x) };
+                rows.push((rank, x));
+            }
+        }
+        rows.sort_by_key(|(rank, _)| *rank);
+        let mut points = Points::new(self.history.space.dim());
+        let mut seen = std::collections::HashSet::new();
+        for (_, x) in rows {
+            if seen.insert(x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<u64>>()) {
                 points.push(x)?;
             }
         }
@@ -546,6 +554,13 @@ impl<J: Journal> Study<J> {
         let position = self.history.position;
         Error::Journal(JournalError::Conflict { expected: position, found: position + 1 })
     }
+}
+
+/// A number below 2⁶³ that depends on the design alone, and not on its last bits, which units of
+/// parameters may change.
+fn shuffled(x: &[f64]) -> u64 {
+    const STEPS: f64 = (1u64 << 30) as f64;
+    x.iter().fold(0, |mixed, v| seed_for(mixed, (v * STEPS).round() as u64)) >> 1
 }
 
 /// What a step looks at.
