@@ -21,8 +21,7 @@ pub(crate) enum Planned {
 /// Looks at what was asked and told so far.
 pub(crate) fn next(history: &History) -> Result<Planned> {
     let designs = Sobol::new(history.space.parameters(), seed_for(history.seed, DESIGNS))?;
-    if let Some((index, objective)) = next_initial(history) {
-        let x = new_design(history, &designs, index, objective);
+    if let Some((x, objective)) = next_initial(history, &designs) {
         return Ok(Planned::Given { x, objective, note: Note::InitialDesign });
     }
     let algorithm = history.config.algorithm;
@@ -42,12 +41,18 @@ pub(crate) fn next(history: &History) -> Result<Planned> {
     let asked = history.evaluations.iter().filter(|evaluation| evaluation.asked).count();
     let (index, objective) = (asked.div_ceil(objectives), asked % objectives);
     let objective = if algorithm.is_coupled() { 0 } else { objective };
-    Ok(Planned::Given { x: new_design(history, &designs, index, objective), objective, note })
+    match new_design(history, &designs, index, objective) {
+        Some(x) => Ok(Planned::Given { x, objective, note }),
+        None => {
+            let x = design(history, &designs, index);
+            Ok(Planned::Given { x, objective, note: Note::Exhausted })
+        }
+    }
 }
 
-/// The design number and objective of the next initial evaluation: the objective that is furthest
-/// behind. Values from elsewhere count; failures are made up for, within reason.
-fn next_initial(history: &History) -> Option<(usize, usize)> {
+/// The next initial evaluation: of the objective that is furthest behind, at a design that is new
+/// to it. Values from elsewhere count; failures are made up for, within reason.
+fn next_initial(history: &History, designs: &Sobol) -> Option<(Vec<f64>, usize)> {
     let counts = history.config.initial.counts(&history.problem);
     let behind = |(m, count): (usize, &usize)| {
         let here = || history.evaluations.iter().filter(move |e| e.objective == m);
@@ -55,7 +60,9 @@ fn next_initial(history: &History) -> Option<(usize, usize)> {
         let tried = here().filter(|e| e.initial).count();
         (have < *count && tried < 2 * count + 4).then_some((tried, m))
     };
-    counts.iter().enumerate().filter_map(behind).min()
+    let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
+    behind.sort_unstable();
+    behind.into_iter().find_map(|(index, m)| Some((new_design(history, designs, index, m)?, m)))
 }
 
 /// For coupled algorithms: an objective not yet asked for at the latest design.
@@ -70,18 +77,25 @@ fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
     Some((x.to_vec(), missing))
 }
 
-/// The space-filling design of this number, or the next that was not evaluated on the objective.
-fn new_design(history: &History, designs: &Sobol, index: usize, objective: usize) -> Vec<f64> {
+/// The space-filling design of this number, or the next that was not evaluated on the objective;
+/// none where all seem to have been.
+fn new_design(
+    history: &History,
+    designs: &Sobol,
+    index: usize,
+    objective: usize,
+) -> Option<Vec<f64>> {
     const TRIES: usize = 256;
-    let mut u = vec![0.0; history.space.parameters()];
-    let mut design = |i: usize| {
-        designs.point(i as u32, &mut u);
-        history.space.from_cube(&u)
-    };
-    let is_new = |x: &[f64]| {
+    let is_new = |x: &Vec<f64>| {
         let mut here = history.evaluations.iter().filter(|e| e.objective == objective);
         !here.any(|e| e.status != Status::Withdrawn && history.space.same(history.point(e.id), x))
     };
-    let later = (index..index + TRIES).map(&mut design).find(|x| is_new(x));
-    later.unwrap_or_else(|| design(index))
+    (index..index + TRIES).map(|i| design(history, designs, i)).find(is_new)
+}
+
+/// The space-filling design of this number.
+fn design(history: &History, designs: &Sobol, index: usize) -> Vec<f64> {
+    let mut u = vec![0.0; history.space.parameters()];
+    designs.point(index as u32, &mut u);
+    history.space.from_cube(&u)
 }

@@ -486,6 +486,24 @@ fn case_41_every_design_was_evaluated() {
 }
 
 #[test]
+fn few_designs_are_asked_for_once_each_and_then_said_to_be_exhausted() {
+    let few = || Problem::builder().integer("n", 1, 3).maximise("f", 1.0).minimise("g", 10.0);
+    for fails in [false, true] {
+        let mut study = Study::new(few().build().unwrap()).unwrap();
+        for i in 0..6 {
+            let asked = assert_suggestion(&study);
+            assert!(!asked.notes.contains(&Note::Exhausted), "{:?}", asked.notes);
+            study.ask().unwrap();
+            match fails {
+                false => study.tell(asked.evaluation, f64::from(i)).unwrap(),
+                true => study.tell_failure(asked.evaluation, "crashed").unwrap(),
+            }
+        }
+        assert!(assert_suggestion(&study).notes.contains(&Note::Exhausted));
+    }
+}
+
+#[test]
 fn case_42_unusual_categories() {
     let with = |choices: Vec<String>| {
         let problem = Problem::builder().categorical("c", choices).continuous("x", 0.0, 1.0);
