@@ -41,6 +41,16 @@ fn suggestion(c: &mut Criterion) {
         let what = format!("{name} suggestion, D = 2, 11 x 11 grid, Q = 16, n = 60 + 20");
         c.bench_function(&what, |b| b.iter(|| black_box(study.suggest().unwrap())));
     }
+    for (name, algorithm) in [
+        ("JES-LB-d", Algorithm::JesLbD),
+        ("JES-LB-c", Algorithm::JesLbC),
+        ("ParEGO", Algorithm::Parego),
+        ("NEHVI", Algorithm::Nehvi),
+    ] {
+        let study = study(2, &[60, 20], Config { algorithm, ..Config::default() });
+        let what = format!("{name} suggestion, D = 2, n = 60 + 20");
+        c.bench_function(&what, |b| b.iter(|| black_box(study.suggest().unwrap())));
+    }
     let default = study(2, &[60, 20], Config::default());
     let what = "C-MOKG suggestion, default settings, D = 2, n = 60 + 20";
     c.bench_function(what, |b| b.iter(|| black_box(default.suggest().unwrap())));

@@ -1,14 +1,19 @@
 //! What an evaluation is worth: the interface of the acquisition functions.
 //!
-//! One file each: [`c_mokg`] for evaluations of one objective at a time, [`ma_kg`] for all at once.
+//! One file each. For evaluations of one objective at a time [`c_mokg`] and [`jes_lb`], for all at
+//! once [`ma_kg`], [`jes_lb`], [`par_ego`] and [`noisy_ehvi`]; `docs/acquisition.md` compares them.
 //! Values are logarithms of expected gains, before any cost is divided by: late in a study gains
 //! fall below the smallest double, and a climber needs their gradient all the same.
 
 pub(crate) mod c_mokg;
+pub(crate) mod jes_lb;
 pub(crate) mod ma_kg;
+pub(crate) mod noisy_ehvi;
+pub(crate) mod par_ego;
 
 use crate::surrogate::Surrogate;
-use unyoke_math::gp::FixedSet;
+use unyoke_math::gp::{FixedSet, Gp};
+use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::{Points, Result};
 
 /// Log of the expected gain at a point; writes its gradient where one is wanted.
@@ -66,6 +71,18 @@ impl<'a> Scalarised<'a> {
     fn factor(&self, q: usize, k: usize) -> f64 {
         self.weights.row(q)[k] * self.surrogate.outputs[k].unit
     }
+}
+
+/// The factor of the joint covariance of the latent values at `points`, plus `noise` each.
+fn latent_factor(gp: &Gp, points: &Points, noise: f64) -> Result<Cholesky> {
+    let (joint, count) = (gp.joint(points)?, points.len());
+    let mut covariance = Matrix::zeros(count, count);
+    for j in 0..count {
+        for i in j..count {
+            covariance.set(i, j, joint.covariance(i, j) + if i == j { noise } else { 0.0 });
+        }
+    }
+    Cholesky::new(&covariance)
 }
 
 #[cfg(test)]

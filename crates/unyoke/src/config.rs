@@ -5,6 +5,9 @@ use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Most objectives that NEHVI is for: the boxes it sums over multiply with each.
+const NEHVI_OBJECTIVES: usize = 3;
+
 /// Settings of a study. [`Config::default`] is for users, [`Config::paper`] for the paper's
 /// experiment.
 ///
@@ -79,6 +82,12 @@ impl Config {
         refuse(self.search.raw == 0, "config.search.raw".into(), "must be at least 1");
         refuse(self.search.restarts == 0, "config.search.restarts".into(), "must be at least 1");
         refuse(self.front.population == 0, "config.front.population".into(), "must be at least 1");
+        let many = problem.objectives.len() > NEHVI_OBJECTIVES;
+        refuse(
+            many && self.algorithm == Algorithm::Nehvi,
+            "config.algorithm".into(),
+            "nehvi is for at most three objectives",
+        );
         for name in self.initial.per_objective.keys() {
             let unknown = problem.objective_index(name).is_err();
             let path = format!("config.initial.per_objective.{name}");
@@ -122,6 +131,16 @@ pub enum Algorithm {
     MakgRandom,
     /// Multi-attribute knowledge gradient of observing the whole vector of objectives, exactly.
     MakgVector,
+    /// Joint entropy search by its lower bound (Tu et al. 2022), one objective at a time.
+    JesLbD,
+    /// The same with all objectives at each design.
+    JesLbC,
+    /// ParEGO (Knowles 2006): expected improvement of one random scalarisation per step, all
+    /// objectives at each design.
+    Parego,
+    /// Noisy expected hypervolume improvement (Daulton et al. 2021), all objectives at each design;
+    /// for at most three objectives.
+    Nehvi,
     /// Space-filling designs, all objectives at each: the floor that others must beat.
     Sobol,
 }
@@ -129,12 +148,12 @@ pub enum Algorithm {
 impl Algorithm {
     /// Whether each design is evaluated on all objectives.
     pub fn is_coupled(self) -> bool {
-        !matches!(self, Self::CMokg | Self::CMokgRandom)
+        !matches!(self, Self::CMokg | Self::CMokgRandom | Self::JesLbD)
     }
 
     /// Whether each step looks at a single weight vector.
     pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::CMokgRandom | Self::MakgRandom)
+        matches!(self, Self::CMokgRandom | Self::MakgRandom | Self::Parego)
     }
 }
 

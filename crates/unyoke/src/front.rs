@@ -96,7 +96,8 @@ fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Poin
     Ok(seeds)
 }
 
-fn snapped(space: &Space, designs: &Points) -> Points {
+/// The valid designs nearest to `designs`.
+pub(crate) fn snapped(space: &Space, designs: &Points) -> Points {
     let mut valid = designs.clone();
     for i in 0..valid.len() {
         space.snap(valid.row_mut(i));
@@ -105,7 +106,7 @@ fn snapped(space: &Space, designs: &Points) -> Points {
 }
 
 /// Indices of the points that no earlier one equals.
-fn distinct(points: &Points) -> Vec<usize> {
+pub(crate) fn distinct(points: &Points) -> Vec<usize> {
     let mut seen = std::collections::HashSet::new();
     let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
     (0..points.len()).filter(|&i| seen.insert(key(i))).collect()

@@ -5,7 +5,10 @@
 //! or opened elsewhere goes on exactly as it would have.
 
 use crate::acquisition::c_mokg::CMokg;
+use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
 use crate::acquisition::ma_kg::{MaKg, Observation};
+use crate::acquisition::noisy_ehvi::NoisyEhvi;
+use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
 use crate::config::{Algorithm, Config};
 use crate::cost::Cost;
@@ -13,7 +16,7 @@ use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Record};
-use crate::front::{Forecast, Front, FrontPoint, predicted_pareto_set};
+use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
 use crate::history::{Evaluation, History, Status};
 use crate::journal::{Journal, MemoryJournal};
 use crate::plan::{self, Planned};
@@ -31,6 +34,7 @@ use unyoke_math::random::seed_for;
 const WEIGHTS: u64 = 1;
 const RAW_DESIGNS: u64 = 2;
 const DISCRETISATION: u64 = 3;
+const FRONTS: u64 = 4;
 
 /// How often an append is tried again when others write to the same journal.
 const ATTEMPTS: usize = 64;
@@ -283,6 +287,15 @@ impl<J: Journal> Study<J> {
                 Box::new(MaKg::new(shared, Observation::Scalarised)?)
             }
             Algorithm::MakgVector => Box::new(MaKg::new(shared, Observation::Vector)?),
+            Algorithm::JesLbD => Box::new(self.jes_lb(&surrogate, Evaluated::OneObjective)?),
+            Algorithm::JesLbC => Box::new(self.jes_lb(&surrogate, Evaluated::AllObjectives)?),
+            Algorithm::Parego => {
+                Box::new(ParEgo::new(&surrogate, &self.known_designs()?, &weights)?)
+            }
+            Algorithm::Nehvi => {
+                let known = self.known_designs()?;
+                Box::new(NoisyEhvi::new(&surrogate, &known, None, self.seed(FRONTS))?)
+            }
         };
         let region = Region {
             space: &self.history.space,
@@ -490,6 +503,23 @@ impl<J: Journal> Study<J> {
             }
         }
         Ok(points)
+    }
+
+    /// Observed designs, and those whose values the models take for what is expected there.
+    fn known_designs(&self) -> Result<Points> {
+        let mut known = self.observed_designs()?;
+        for m in 0..self.problem().objectives.len() {
+            for x in self.history.pending(m).chain(self.history.failed(m)) {
+                known.push(x)?;
+            }
+        }
+        Ok(known.select(&distinct(&known)))
+    }
+
+    /// Joint entropy search on fronts drawn for this step.
+    fn jes_lb<'a>(&self, surrogate: &'a Surrogate, evaluated: Evaluated) -> Result<JesLb<'a>> {
+        let fronts = jes_lb::draw_fronts(surrogate, &self.history.space, self.seed(FRONTS))?;
+        Ok(JesLb::new(surrogate, &fronts, Some(jes_lb::NOISE_FREE), evaluated)?)
     }
 
     fn is_taken(&self, option: usize, x: &[f64]) -> bool {

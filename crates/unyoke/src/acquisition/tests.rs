@@ -1,6 +1,10 @@
 //! Acquisition functions against figures computed independently, and gradients against finite
 //! differences.
 
+mod jes_lb;
+mod noisy_ehvi;
+mod par_ego;
+
 use super::c_mokg::CMokg;
 use super::ma_kg::{MaKg, Observation};
 use super::{Acquisition, Scalarised};
@@ -209,6 +213,82 @@ fn gains_are_never_negative_and_their_logarithm_never_nan() {
             let mut evaluate = acquisition.evaluator(option);
             for x in set.rows() {
                 assert!(!evaluate(x, None).is_nan());
+            }
+        }
+    }
+}
+
+/// Random models of the first `objectives` objectives in three inputs.
+fn few_objectives(rng: &mut Rng, objectives: usize) -> Surrogate {
+    let output = |n: usize| {
+        let row = |_| [0.0; 3].map(|_| rng.uniform());
+        let points = Points::from_rows(3, (0..n).map(row)).unwrap();
+        let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
+        let kernel = Kernel::new(Family::Matern52, 3, &[0.6, 0.9, 0.5], 1.2).unwrap();
+        let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
+        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    };
+    Surrogate { outputs: [9, 5, 7][..objectives].iter().copied().map(output).collect() }
+}
+
+/// Surrogates that tempt a formula to divide by zero, in two inputs: constant objectives, equal
+/// objectives, models without data, without noise, and with values far from their prior.
+fn degenerate_surrogates() -> Vec<Surrogate> {
+    let output = |n: usize, noise: f64, value: fn(usize) -> f64| {
+        let points = sobol::cube(2, n, 3).unwrap();
+        let values: Vec<f64> = (0..n).map(value).collect();
+        let kernel = Kernel::new(Family::Matern52, 2, &[0.4], 1.0).unwrap();
+        let gp = Gp::new(kernel, 0.0, noise, &Data::new(&points, &values).unwrap()).unwrap();
+        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    };
+    let wave = |i: usize| (i as f64).sin();
+    let pairs = [
+        [output(8, 1e-4, wave), output(8, 1e-4, |_| 0.0)],
+        [output(8, 1e-4, wave), output(8, 1e-4, wave)],
+        [output(8, 1e-4, wave), output(0, 1e-4, wave)],
+        [output(0, 1e-4, wave), output(0, 1e-4, wave)],
+        [output(8, 0.0, wave), output(9, 0.0, |i| (i as f64).cos())],
+        [output(8, 1e-4, |i| 1e3 * i as f64), output(8, 1e-4, |i| -1e3 * i as f64)],
+        [output(60, 1e-4, |_| 0.0), output(60, 1e-4, |_| 0.0)],
+    ];
+    pairs.into_iter().map(|pair| Surrogate { outputs: pair.into() }).collect()
+}
+
+/// Looks everywhere, at the given designs too, for a value that is not a number, or a finite one
+/// without a finite gradient.
+fn assert_sane(acquisition: &dyn Acquisition, designs: &Points) {
+    for option in 0..acquisition.options() {
+        let mut evaluate = acquisition.evaluator(option);
+        let cube = sobol::cube(designs.dim(), 50, 9).unwrap();
+        for x in cube.rows().chain(designs.rows()) {
+            let mut gradient = vec![0.0; x.len()];
+            let log = evaluate(x, Some(&mut gradient));
+            assert!(!log.is_nan() && log < f64::INFINITY, "{log} at {x:?}");
+            assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?} at {x:?}");
+        }
+    }
+}
+
+/// Compares gradients with central differences at random points.
+fn assert_gradients(acquisition: &dyn Acquisition, dim: usize, rng: &mut Rng) {
+    for option in 0..acquisition.options() {
+        let mut evaluate = acquisition.evaluator(option);
+        for _ in 0..5 {
+            let x: Vec<f64> = (0..dim).map(|_| 0.1 + 0.8 * rng.uniform()).collect();
+            let mut gradient = vec![0.0; dim];
+            if evaluate(&x, Some(&mut gradient)) == f64::NEG_INFINITY {
+                continue;
+            }
+            for d in 0..dim {
+                let mut shifted = |h: f64| {
+                    let mut moved = x.clone();
+                    moved[d] += h;
+                    evaluate(&moved, None)
+                };
+                let difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+                let error = (gradient[d] - difference).abs();
+                let message = format!("option {option}, input {d}: {} {difference}", gradient[d]);
+                assert!(error <= 2e-5 * (1.0 + difference.abs()), "{message}");
             }
         }
     }

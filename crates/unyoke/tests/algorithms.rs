@@ -1,0 +1,156 @@
+//! Every algorithm runs a short study: inside the bounds, with evaluations pending, with costs.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use unyoke::{Algorithm, Config, Design, Error, FrontSearch, Note, Problem, Study};
+
+const RIVALS: [Algorithm; 4] =
+    [Algorithm::JesLbD, Algorithm::JesLbC, Algorithm::Parego, Algorithm::Nehvi];
+
+/// Two objectives of one continuous and one integer parameter, the second dear.
+fn problem(costs: [f64; 2]) -> Problem {
+    Problem::builder()
+        .continuous("x", -2.0, 3.0)
+        .integer("k", 1, 4)
+        .minimise("near", costs[0])
+        .maximise("far", costs[1])
+        .build()
+        .unwrap()
+}
+
+fn config(algorithm: Algorithm) -> Config {
+    let front = FrontSearch { population: 40, generations: 20 };
+    Config { algorithm, front, ..Config::default() }
+}
+
+fn value(design: &Design, objective: &str) -> f64 {
+    let x = design.real("x").unwrap();
+    let k = design.real("k").unwrap();
+    match objective {
+        "near" => (x - 0.3).powi(2) + 0.1 * k,
+        _ => (2.0 * x).sin() + 0.2 * k,
+    }
+}
+
+fn assert_inside(design: &Design) {
+    assert!((-2.0..=3.0).contains(&design.real("x").unwrap()), "{design:?}");
+    assert!([1.0, 2.0, 3.0, 4.0].contains(&design.real("k").unwrap()), "{design:?}");
+}
+
+/// Asks and tells until ten evaluations were chosen by the models or follow from that.
+fn run(algorithm: Algorithm, costs: [f64; 2], seed: u64) -> (Study, Vec<String>) {
+    let mut study = Study::with_config(problem(costs), config(algorithm), seed).unwrap();
+    let mut chosen = Vec::new();
+    while chosen.len() < 10 {
+        let suggestion = study.ask().unwrap();
+        assert_inside(&suggestion.design);
+        if !suggestion.is_initial() {
+            chosen.push(suggestion.objective.clone());
+        }
+        let value = value(&suggestion.design, &suggestion.objective);
+        study.tell(suggestion.evaluation, value).unwrap();
+    }
+    (study, chosen)
+}
+
+#[test]
+fn every_algorithm_runs_a_short_study_inside_the_bounds() {
+    for algorithm in RIVALS {
+        let (study, chosen) = run(algorithm, [1.0, 10.0], 3);
+        assert!(!study.front(10).unwrap().points.is_empty());
+        let far = chosen.iter().filter(|objective| *objective == "far").count();
+        if algorithm.is_coupled() {
+            assert_eq!(far, 5, "{algorithm:?} evaluates both objectives at each design");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_study() {
+    for algorithm in RIVALS {
+        let designs = |study: &Study| {
+            study.evaluations().iter().map(|e| e.design.clone()).collect::<Vec<_>>()
+        };
+        let (one, two) = (run(algorithm, [1.0, 1.0], 4).0, run(algorithm, [1.0, 1.0], 4).0);
+        assert_eq!(designs(&one), designs(&two), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_decoupled_choice_turns_to_the_cheap_objective_when_the_other_is_very_dear() {
+    let (_, chosen) = run(Algorithm::JesLbD, [1e-4, 1e4], 5);
+    assert!(chosen.iter().all(|objective| objective == "near"), "{chosen:?}");
+    let (_, chosen) = run(Algorithm::JesLbD, [1e4, 1e-4], 5);
+    assert!(chosen.iter().all(|objective| objective == "far"), "{chosen:?}");
+}
+
+#[test]
+fn evaluations_that_are_pending_are_not_asked_for_again() {
+    for algorithm in RIVALS {
+        let (mut study, _) = run(algorithm, [1.0, 2.0], 6);
+        let asked = study.ask_many(6).unwrap();
+        for (i, one) in asked.iter().enumerate() {
+            assert_inside(&one.design);
+            for other in &asked[..i] {
+                let same = one.design == other.design && one.objective == other.objective;
+                assert!(!same, "{algorithm:?} asked twice for {one:?}");
+            }
+        }
+        for suggestion in asked {
+            study.tell_failure(suggestion.evaluation, "no licence").unwrap();
+        }
+        assert_inside(&study.ask().unwrap().design);
+    }
+}
+
+#[test]
+fn costs_are_divided_by_and_explained() {
+    for algorithm in RIVALS {
+        let (mut study, _) = run(algorithm, [1.0, 2.0], 7);
+        let suggestion = loop {
+            let next = study.ask().unwrap();
+            if !next.options.is_empty() {
+                break next;
+            }
+            assert!(next.notes.iter().all(|note| *note != Note::NoExpectedGain), "{algorithm:?}");
+            study.tell(next.evaluation, value(&next.design, &next.objective)).unwrap();
+        };
+        let expected = if algorithm.is_coupled() { vec![3.0] } else { vec![1.0, 2.0] };
+        let costs: Vec<f64> = suggestion.options.iter().map(|row| row.cost).collect();
+        assert_eq!(costs, expected, "{algorithm:?}");
+        assert!(suggestion.gain_per_cost().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn an_objective_without_values_and_values_outside_the_bounds_are_no_obstacle() {
+    for algorithm in RIVALS {
+        let initial = unyoke::Initial { designs: Some(0), ..Default::default() };
+        let config = Config { initial, ..config(algorithm) };
+        let mut study = Study::with_config(problem([1.0, 1.0]), config, 8).unwrap();
+        let design = Design::new().with("x", 17.0).with("k", 2);
+        study.tell_result(design, "near", 3.0).unwrap();
+        for _ in 0..4 {
+            let suggestion = study.ask().unwrap();
+            assert_inside(&suggestion.design);
+            study.tell(suggestion.evaluation, 1.0).unwrap();
+        }
+    }
+}
+
+#[test]
+fn nehvi_is_refused_for_more_than_three_objectives() {
+    let four = (0..4).fold(Problem::builder().continuous("x", 0.0, 1.0), |builder, m| {
+        builder.maximise(format!("f{m}"), 1.0)
+    });
+    let result = Study::with_config(four.build().unwrap(), config(Algorithm::Nehvi), 0);
+    let Err(Error::Invalid { mistakes }) = result else { unreachable!("{result:?}") };
+    assert_eq!(mistakes.len(), 1);
+    assert_eq!(mistakes[0].path, "config.algorithm");
+}
+
+#[test]
+fn algorithms_have_the_names_that_users_write() {
+    for (algorithm, name) in RIVALS.into_iter().zip(["jes-lb-d", "jes-lb-c", "parego", "nehvi"]) {
+        assert_eq!(serde_json::to_value(algorithm).unwrap(), name);
+    }
+}
