@@ -59,12 +59,23 @@ impl<'a> NoisyEhvi<'a> {
         reference: Option<Vec<f64>>,
         seed: u64,
     ) -> Result<Self> {
+        Self::with_draws(surrogate, known, reference, DRAWS, seed)
+    }
+
+    /// With another number of draws.
+    pub(crate) fn with_draws(
+        surrogate: &'a Surrogate,
+        known: &Points,
+        reference: Option<Vec<f64>>,
+        draws: usize,
+        seed: u64,
+    ) -> Result<Self> {
         let means = surrogate.means(known)?;
         let front = non_dominated(&means)?;
         let reference = reference.unwrap_or_else(|| reference_point(&means.select(&front)));
         let designs = known.select(&relevant(known.len(), &front));
         let (count, objectives) = (designs.len(), surrogate.outputs.len());
-        let normals = sobol::normals(count * objectives, DRAWS, seed)?;
+        let normals = sobol::normals(count * objectives, draws, seed)?;
         let model = |(m, output): (usize, &'a crate::surrogate::Output)| -> Result<Model<'a>> {
             let own = normals.rows().map(|z| &z[m * count..(m + 1) * count]);
             Ok(Model {
@@ -81,7 +92,7 @@ impl<'a> NoisyEhvi<'a> {
             let values = Points::from_rows(objectives, (0..count).map(row))?;
             Ok(Cells::new(&non_dominated_boxes(&values, &reference)?))
         };
-        let cells = (0..DRAWS).map(cells).collect::<Result<_>>()?;
+        let cells = (0..normals.len()).map(cells).collect::<Result<_>>()?;
         Ok(Self { models, cells })
     }
 }

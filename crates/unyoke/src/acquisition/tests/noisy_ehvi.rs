@@ -50,7 +50,7 @@ fn expected_hypervolume_improvement_agrees_with_monte_carlo() {
             }
             let exact = sum / count as f64;
             let (gain, _) = evaluate(&nehvi, 0, x);
-            assert!((gain - exact).abs() <= 0.01 * exact + 1e-6, "{gain} against {exact}");
+            assert!((gain - exact).abs() <= 0.01 * exact + 1e-5, "{gain} against {exact}");
             hopeful += usize::from(exact > 0.01);
         }
         assert!(hopeful >= 3, "{hopeful}");
@@ -64,17 +64,19 @@ fn uncertainty_about_the_front_is_counted() {
     let surrogate = few_objectives(&mut rng, 2);
     let known = sobol::cube(3, 6, 4).unwrap();
     let reference = vec![-1.0; 2];
-    let nehvi = NoisyEhvi::new(&surrogate, &known, Some(reference.clone()), 1).unwrap();
+    let nehvi =
+        NoisyEhvi::with_draws(&surrogate, &known, Some(reference.clone()), 2048, 1).unwrap();
     for x in sobol::cube(3, 4, 6).unwrap().rows() {
         let mut designs = known.clone();
         designs.push(x).unwrap();
         let count = 1 << 14;
-        let draws: Vec<Points> = (0..2)
-            .map(|m| {
-                let normals = sobol::normals(7, count, m as u64).unwrap();
-                surrogate.outputs[m].gp.joint(&designs).unwrap().sample(&normals).unwrap()
-            })
-            .collect();
+        let normals = sobol::normals(14, count, 3).unwrap();
+        let draw = |m: usize| {
+            let own = normals.rows().map(|z| &z[7 * m..7 * (m + 1)]);
+            let joint = surrogate.outputs[m].gp.joint(&designs).unwrap();
+            joint.sample(&Points::from_rows(7, own).unwrap()).unwrap()
+        };
+        let draws = [draw(0), draw(1)];
         let volume = |i: usize, designs: usize| {
             let row = |j: usize| [draws[0].row(i)[j], draws[1].row(i)[j]];
             let values = Points::from_rows(2, (0..designs).map(row)).unwrap();
@@ -83,7 +85,7 @@ fn uncertainty_about_the_front_is_counted() {
         let sum: f64 = (0..count).map(|i| volume(i, 7) - volume(i, 6)).sum();
         let exact = sum / count as f64;
         let (gain, _) = evaluate(&nehvi, 0, x);
-        assert!((gain - exact).abs() <= 0.2 * exact + 1e-3, "{gain} against {exact}");
+        assert!((gain - exact).abs() <= 0.03 * exact, "{gain} against {exact}");
     }
 }
 
