@@ -53,7 +53,7 @@ pub struct OptionRow {
     pub objectives: Vec<String>,
     /// Where.
     pub design: Design,
-    /// Logarithm of the expected gain, the knowledge gradient; −∞ where nothing can be gained.
+    /// Logarithm of the expected gain, in the unit of the algorithm; −∞ where nothing can be gained.
     pub log_gain: f64,
     /// What it would cost.
     pub cost: f64,
