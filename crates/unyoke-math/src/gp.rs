@@ -299,6 +299,11 @@ impl Gp {
         &self.inputs
     }
 
+    /// K⁻¹(y − mean).
+    pub(crate) fn alpha(&self) -> &[f64] {
+        &self.alpha
+    }
+
     /// y − mean per row.
     pub(crate) fn residuals(&self) -> &[f64] {
         &self.residuals

@@ -80,6 +80,16 @@ pub(crate) fn weighted_squares(a: &[f64], c: f64, weights: &[f64]) -> f64 {
     )
 }
 
+/// Σᵢ wᵢ (c − aᵢ), for slices of one length.
+pub(crate) fn weighted_gaps(a: &[f64], c: f64, weights: &[f64]) -> f64 {
+    sum_pairs(
+        a,
+        weights,
+        #[inline(always)]
+        |x, w, sum| (c - x).mul_add(w, sum),
+    )
+}
+
 /// Adding and subtracting 1.5 · 2⁵² rounds a number below 2⁵¹ to the nearest integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
@@ -219,6 +229,8 @@ mod tests {
             assert!((dot(&a, &b) - plain).abs() < 1e-14);
             let squares: f64 = a.iter().zip(&b).map(|(x, w)| w * (x - 0.3).powi(2)).sum();
             assert!((weighted_squares(&a, 0.3, &b) - squares).abs() < 1e-14);
+            let gaps: f64 = a.iter().zip(&b).map(|(x, w)| w * (0.3 - x)).sum();
+            assert!((weighted_gaps(&a, 0.3, &b) - gaps).abs() < 1e-14);
         }
     }
 
