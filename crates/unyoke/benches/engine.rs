@@ -46,6 +46,8 @@ fn suggestion(c: &mut Criterion) {
         ("JES-LB-c", Algorithm::JesLbC),
         ("ParEGO", Algorithm::Parego),
         ("NEHVI", Algorithm::Nehvi),
+        ("HVKG-d", Algorithm::HvkgD),
+        ("HVKG-c", Algorithm::HvkgC),
     ] {
         let study = study(2, &[60, 20], Config { algorithm, ..Config::default() });
         let what = format!("{name} suggestion, D = 2, n = 60 + 20");

@@ -1,19 +1,22 @@
 //! What an evaluation is worth: the interface of the acquisition functions.
 //!
-//! One file each. For evaluations of one objective at a time [`c_mokg`] and [`jes_lb`], for all at
-//! once [`ma_kg`], [`jes_lb`], [`par_ego`] and [`noisy_ehvi`]; `docs/acquisition.md` compares them.
+//! One file each. For evaluations of one objective at a time [`c_mokg`], [`hvkg`] and [`jes_lb`], for
+//! all at once [`ma_kg`], [`hvkg`], [`jes_lb`], [`par_ego`] and [`noisy_ehvi`];
+//! `docs/acquisition.md` compares them.
 //! Values are logarithms of expected gains, before any cost is divided by: late in a study gains
 //! fall below the smallest double, and a climber needs their gradient all the same.
 
 pub(crate) mod c_mokg;
 pub(crate) mod jes_lb;
 pub(crate) mod ma_kg;
+pub(crate) mod hvkg;
 pub(crate) mod noisy_ehvi;
 pub(crate) mod par_ego;
 
 use crate::surrogate::Surrogate;
 use unyoke_math::gp::{FixedSet, Gp};
 use unyoke_math::linalg::{Cholesky, Matrix};
+use unyoke_math::optimize::Optimum;
 use unyoke_math::{Points, Result};
 
 /// Log of the expected gain at a point; writes its gradient where one is wanted.
@@ -26,6 +29,17 @@ pub(crate) trait Acquisition: Sync {
 
     /// A function of the design for one option, with buffers of its own.
     fn evaluator(&self, option: usize) -> Evaluator<'_>;
+
+    /// Optima for one option by a search of its own, starting from those of the designs `raw`
+    /// that are not taken; `None` for functions that are climbed by their evaluators.
+    fn maximise(
+        &self,
+        _option: usize,
+        _raw: &Points,
+        _taken: &dyn Fn(&[f64]) -> bool,
+    ) -> Option<crate::error::Result<Vec<Optimum>>> {
+        None
+    }
 }
 
 /// What the knowledge-gradient functions share: the designs among which the best is chosen after

@@ -38,6 +38,11 @@ pub struct Config {
     pub search: Search,
     /// Effort of finding the predicted Pareto set.
     pub front: FrontSearch,
+    /// A value of each objective that is just not acceptable, in its own units: hypervolumes count
+    /// from there. If not said: the worst value on the predicted front less a tenth of the
+    /// front's range, at each step anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<BTreeMap<String, f64>>,
 }
 
 impl Default for Config {
@@ -52,6 +57,7 @@ impl Default for Config {
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
+            reference: None,
         }
     }
 }
@@ -111,8 +117,27 @@ impl Config {
             Discretisation::Auto => {}
         }
         mistakes.extend(self.preference.check(problem.objectives.len()));
+        mistakes.extend(self.reference.iter().flat_map(|point| check_reference(point, problem)));
         mistakes
     }
+}
+
+/// All that is wrong with a reference point.
+fn check_reference(point: &BTreeMap<String, f64>, problem: &Problem) -> Vec<Mistake> {
+    let mistake = |name: &str, message: &str| Mistake {
+        path: format!("config.reference.{name}"),
+        message: message.to_owned(),
+    };
+    let given = point.iter().filter_map(|(name, value)| {
+        if problem.objective_index(name).is_err() {
+            return Some(mistake(name, "there is no objective of this name"));
+        }
+        (!value.is_finite()).then(|| mistake(name, "must be a finite number"))
+    });
+    let missing =
+        problem.objectives.iter().filter(|objective| !point.contains_key(&objective.name));
+    let missing = missing.map(|objective| mistake(&objective.name, "needs a value too"));
+    given.chain(missing).collect()
 }
 
 /// Which acquisition function chooses what to evaluate.
@@ -131,6 +156,10 @@ pub enum Algorithm {
     MakgRandom,
     /// Multi-attribute knowledge gradient of observing the whole vector of objectives, exactly.
     MakgVector,
+    /// Hypervolume knowledge gradient, one objective at a time (Daulton et al. 2023).
+    HvkgD,
+    /// Hypervolume knowledge gradient, all objectives at each design.
+    HvkgC,
     /// Joint entropy search by its lower bound (Tu et al. 2022), one objective at a time.
     JesLbD,
     /// The same with all objectives at each design.
@@ -148,7 +177,8 @@ pub enum Algorithm {
 impl Algorithm {
     /// Whether each design is evaluated on all objectives.
     pub fn is_coupled(self) -> bool {
-        !matches!(self, Self::CMokg | Self::CMokgRandom | Self::JesLbD)
+        let one = [Self::CMokg, Self::CMokgRandom, Self::HvkgD, Self::JesLbD];
+        !one.contains(&self)
     }
 
     /// Whether each step looks at a single weight vector.

@@ -5,12 +5,13 @@
 //! or opened elsewhere goes on exactly as it would have.
 
 use crate::acquisition::c_mokg::CMokg;
+use crate::acquisition::hvkg::{self, Hvkg};
 use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
 use crate::acquisition::ma_kg::{MaKg, Observation};
 use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
-use crate::config::{Algorithm, Config};
+use crate::config::{Algorithm, Config, FrontSearch};
 use crate::cost::Cost;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
@@ -35,6 +36,11 @@ const WEIGHTS: u64 = 1;
 const RAW_DESIGNS: u64 = 2;
 const DISCRETISATION: u64 = 3;
 const FRONTS: u64 = 4;
+const FANTASIES: u64 = 5;
+
+/// The predicted Pareto set from which hypervolumes are climbed.
+const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
+const HYPERVOLUME_DESIGNS: usize = 64;
 
 /// How often an append is tried again when others write to the same journal.
 const ATTEMPTS: usize = 64;
@@ -261,8 +267,7 @@ impl<J: Journal> Study<J> {
     /// Only for algorithms that choose one objective at a time.
     pub fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let Step { weights, set, .. } = self.step(&surrogate)?;
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights)?);
+        let acquisition = self.acquisition_of_one(&surrogate)?;
         let score = |(design, objective): &(Design, String)| {
             let option = self.problem().objective_index(objective)?;
             self.history.space.check_inside(design)?;
@@ -278,15 +283,17 @@ impl<J: Journal> Study<J> {
     fn search(&self) -> Result<Suggestion> {
         let surrogate = self.surrogate(Pending::Expected)?;
         let Step { weights, set, best, promising } = self.step(&surrogate)?;
-        let shared = Scalarised::new(&surrogate, &set, &weights)?;
+        let shared = || Scalarised::new(&surrogate, &set, &weights);
         let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
             Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared))
+                Box::new(CMokg::new(shared()?))
             }
             Algorithm::Makg | Algorithm::MakgRandom => {
-                Box::new(MaKg::new(shared, Observation::Scalarised)?)
+                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
             }
-            Algorithm::MakgVector => Box::new(MaKg::new(shared, Observation::Vector)?),
+            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
+            Algorithm::HvkgD => self.hvkg(&surrogate, Hvkg::decoupled)?,
+            Algorithm::HvkgC => self.hvkg(&surrogate, Hvkg::coupled)?,
             Algorithm::JesLbD => Box::new(self.jes_lb(&surrogate, Evaluated::OneObjective)?),
             Algorithm::JesLbC => Box::new(self.jes_lb(&surrogate, Evaluated::AllObjectives)?),
             Algorithm::Parego => {
@@ -319,6 +326,44 @@ impl<J: Journal> Study<J> {
                 Ok(suggestion)
             }
         }
+    }
+
+    /// The worth of single evaluations, by hypervolume or by weights as the algorithm has it.
+    fn acquisition_of_one<'a>(
+        &'a self,
+        surrogate: &'a Surrogate,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
+        if matches!(self.config().algorithm, Algorithm::HvkgD | Algorithm::HvkgC) {
+            return self.hvkg(surrogate, Hvkg::decoupled);
+        }
+        let Step { weights, set, .. } = self.step(surrogate)?;
+        Ok(Box::new(CMokg::new(Scalarised::new(surrogate, &set, &weights)?)))
+    }
+
+    fn hvkg<'a>(
+        &'a self,
+        surrogate: &'a Surrogate,
+        form: impl Fn(hvkg::Setting<'a>) -> Result<Hvkg<'a>>,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let (search, count) = (HYPERVOLUME_FRONT, HYPERVOLUME_DESIGNS);
+        let front = predicted_pareto_set(space, surrogate, &observed, search, count)?;
+        let reference = self.reference(surrogate)?;
+        let seed = self.seed(FANTASIES);
+        let setting = hvkg::Setting { space, surrogate, front, reference, seed };
+        Ok(Box::new(form(setting)?))
+    }
+
+    /// The configured reference point, standardised.
+    fn reference(&self, surrogate: &Surrogate) -> Result<Option<Vec<f64>>> {
+        let Some(point) = &self.config().reference else { return Ok(None) };
+        let mut reference = vec![0.0; surrogate.outputs.len()];
+        for (name, value) in point {
+            let m = self.problem().objective_index(name)?;
+            let value = self.history.space.to_internal(m, *value);
+            reference[m] = surrogate.outputs[m].map.standardize(value);
+        }
+        Ok(Some(reference))
     }
 
     /// The models, with or without what is under way.

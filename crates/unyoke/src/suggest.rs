@@ -64,6 +64,9 @@ pub(crate) fn best_of_each_option(
     let raw = region.raw_designs()?;
     (0..acquisition.options())
         .map(|option| {
+            if let Some(found) = acquisition.maximise(option, &raw, &|x| taken(option, x)) {
+                return Ok(first_free(found?, option, costs, taken));
+            }
             let values = raw_values(acquisition, option, &raw);
             let mut found = climb_from_best(acquisition, option, region, &raw, &values)?;
             found.sort_by(|a, b| b.value.total_cmp(&a.value));
@@ -74,14 +77,24 @@ pub(crate) fn best_of_each_option(
                 |i: usize| Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
             // Raw designs stand in where all climbs end at designs that are taken.
             found.extend(largest(&values, raw.len()).into_iter().map(start));
-            found.sort_by(|a, b| b.value.total_cmp(&a.value));
-            let free = found.into_iter().find(|optimum| !taken(option, &optimum.x));
-            Ok(free.map(|Optimum { x, value, .. }| {
-                let cost = costs[option].at(&x);
-                Best { option, x, log_gain: value, cost }
-            }))
+            Ok(first_free(found, option, costs, taken))
         })
         .collect()
+}
+
+/// The best of `found` that may be chosen.
+fn first_free(
+    mut found: Vec<Optimum>,
+    option: usize,
+    costs: &[Cost],
+    taken: &dyn Fn(usize, &[f64]) -> bool,
+) -> Option<Best> {
+    found.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let free = found.into_iter().find(|optimum| !taken(option, &optimum.x));
+    free.map(|Optimum { x, value, .. }| {
+        let cost = costs[option].at(&x);
+        Best { option, x, log_gain: value, cost }
+    })
 }
 
 impl Region<'_> {

@@ -64,7 +64,9 @@ pub struct OptionRow {
 
 impl OptionRow {
     /// The expected gain: how much the best expected utility is expected to rise, averaged over
-    /// the weights, in the units in which objectives are weighed.
+    /// the weights, in the units in which objectives are weighed. For the hypervolume knowledge
+    /// gradient: how much the hypervolume of the best ten designs is expected to rise, each
+    /// objective in standard deviations of what was observed.
     pub fn gain(&self) -> f64 {
         self.log_gain.exp()
     }
