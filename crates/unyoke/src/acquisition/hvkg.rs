@@ -49,7 +49,7 @@ const CLIMBS: usize = 2;
 const CURRENT_STARTS: usize = 12;
 
 /// Designs off the predicted front among those that sets are chosen from.
-const FILLING: usize = 48;
+const FILLING: usize = 192;
 
 /// Designs that the first look compares: hypervolumes of many objectives are dear.
 const COMPARED: usize = 64;
@@ -104,9 +104,7 @@ impl<'a> Hvkg<'a> {
         let base =
             |count, purpose| base_samples(objectives, independent, count, seed_for(seed, purpose));
         let reference = match reference {
-            Some(given) => {
-                given.iter().map(|r| r.max(-FARTHEST_REFERENCE).min(FARTHEST_REFERENCE)).collect()
-            }
+            Some(given) => given.into_iter().map(reachable).collect(),
             None => derived_reference(&surrogate.means(&front)?),
         };
         let mut hvkg = Self {
@@ -240,12 +238,14 @@ impl<'a> Hvkg<'a> {
         Ok(())
     }
 
-    /// Climbs every fantasy's set for a fixed x, then again from sets chosen among the designs that
-    /// all fantasies ended at: what one has found, others need not miss.
+    /// Climbs every fantasy's set for a fixed x, then again from sets chosen among the pool and the
+    /// designs that all fantasies ended at: what one has found, others need not miss.
     fn climbed_sets(&self, outlook: &Outlook<'_>, sets: &[f64]) -> Result<Vec<f64>> {
         let own = self.climb_each(outlook, sets)?;
-        let designs: Vec<f64> = own.iter().flat_map(|top| &top.x).copied().collect();
-        let designs = Points::from_flat(self.space.dim(), designs)?;
+        let mut designs = self.pool.clone();
+        for design in own.iter().flat_map(|top| top.x.chunks_exact(self.space.dim().max(1))) {
+            designs.push(design)?;
+        }
         let shared = self.climb_each(outlook, &self.chosen_from(outlook, &designs)?)?;
         let better = |(own, shared): (Optimum, Optimum)| {
             if shared.value > own.value { shared.x } else { own.x }
@@ -440,6 +440,14 @@ fn base_samples(objectives: usize, independent: usize, count: usize, seed: u64) 
     }
     let spread = |z: &[f64]| (0..objectives).map(|k| z[k.min(z.len() - 1)]).collect::<Vec<_>>();
     Ok(Points::from_rows(objectives, normals.rows().map(spread))?)
+}
+
+/// A coordinate of a reference point with which hypervolumes can be computed.
+fn reachable(coordinate: f64) -> f64 {
+    if coordinate.is_nan() {
+        return -FARTHEST_REFERENCE;
+    }
+    coordinate.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE)
 }
 
 /// A reference point for a predicted front: in each objective its worst value less a tenth of its

@@ -215,7 +215,7 @@ fn gains_at_a_design_are_those_of_a_long_run() {
         let x = raw.row(largest(&looks, 1)[0]);
         let found = hvkg.evaluator(option)(x, None).exp();
         let long = gain_by_long_run(&hvkg, option, x);
-        assert!((found - long).abs() < 0.02 * long, "round {round}: {found} against {long}");
+        assert!((found - long).abs() < 0.01 * long, "round {round}: {found} against {long}");
     }
 }
 
