@@ -300,8 +300,8 @@ impl<J: Journal> Study<J> {
                 Box::new(ParEgo::new(&surrogate, &self.known_designs()?, &weights)?)
             }
             Algorithm::Nehvi => {
-                let known = self.known_designs()?;
-                Box::new(NoisyEhvi::new(&surrogate, &known, None, self.seed(FRONTS))?)
+                let (known, reference) = (self.known_designs()?, self.reference(&surrogate)?);
+                Box::new(NoisyEhvi::new(&surrogate, &known, reference, self.seed(FRONTS))?)
             }
         };
         let region = Region {
