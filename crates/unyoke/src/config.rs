@@ -330,7 +330,7 @@ pub struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { raw: 256, restarts: 16, iterations: 120 }
+        Self { raw: 256, restarts: 16, iterations: 60 }
     }
 }
 

@@ -47,10 +47,6 @@ const CLOUD_RADII: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 const CLOUD_DIRECTIONS: usize = 2;
 const AROUND_DIRECTIONS: usize = 6;
 
-/// Last climbs, from right beside the best design.
-const NUDGES: usize = 4;
-const NUDGE: f64 = 1e-4;
-
 /// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
 
@@ -188,7 +184,7 @@ fn climb(
 ) -> Result<Optimum> {
     let mut evaluate = acquisition.evaluator(option);
     let objective = |x: &[f64], gradient: &mut [f64]| evaluate(x, Some(gradient));
-    let stopping = Stopping { iterations: region.search.iterations, gradient: 1e-6, gain: 1e-11 };
+    let stopping = Stopping { iterations: region.search.iterations, gradient: 1e-5, gain: 1e-9 };
     Ok(maximize(objective, start, &held_bounds(region.space, start)?, &stopping)?)
 }
 
@@ -209,14 +205,7 @@ fn look_around(
     for i in largest(&values, 2) {
         best = better(best, climb(acquisition, option, region, cloud.row(i))?);
     }
-    best = feel(&mut evaluate, region, best, &mut rng);
-    // Peaks come in tight groups; which one a climb ends on is chance.
-    for _ in 0..NUDGES {
-        let mut x: Vec<f64> = best.x.iter().map(|v| v + NUDGE * rng.normal()).collect();
-        region.space.snap(&mut x);
-        best = better(best, climb(acquisition, option, region, &x)?);
-    }
-    Ok(best)
+    Ok(feel(&mut evaluate, region, best, &mut rng))
 }
 
 fn better(a: Optimum, b: Optimum) -> Optimum {
