@@ -14,6 +14,7 @@ use unyoke::{Config, Design, Discretisation, Problem, Study, Units};
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
+use unyoke_math::nsga2::Nsga2;
 use unyoke_math::optimize::{Bounds, Stopping, largest, maximize};
 use unyoke_math::path::Path;
 use unyoke_math::random::{Rng, seed_for};
@@ -117,22 +118,40 @@ impl Truth {
         Ok(Points::from_rows(points.len(), weights.rows().map(row))?)
     }
 
-    /// The best utility for each weight vector: climbs from the best of many points, each end tried
-    /// for all weight vectors.
-    fn best_utilities(&self, weights: &Points) -> Result<Vec<f64>> {
-        const STARTS: usize = 12;
-        let raw = self.many_points()?;
-        let utilities = self.utilities(weights, &raw)?;
-        let climb = |q: usize| -> Result<Vec<Vec<f64>>> {
-            let climb = |start: usize| self.climb(weights.row(q), raw.row(start));
-            largest(utilities.row(q), STARTS).into_iter().map(climb).collect()
+    /// The best utility for each weight vector: climbs from space-filling designs, from a Pareto set
+    /// and from `seen` ones, each end tried for all weight vectors.
+    fn best_utilities(&self, weights: &Points, seen: &Points) -> Result<Vec<f64>> {
+        const STARTS: usize = 6;
+        let starts = [self.many_points()?, self.pareto_set()?, seen.clone()];
+        let mut best = vec![f64::NEG_INFINITY; weights.len()];
+        for group in &starts {
+            let utilities = self.utilities(weights, group)?;
+            let climb = |q: usize| -> Result<Vec<Vec<f64>>> {
+                let climb = |start: usize| self.climb(weights.row(q), group.row(start));
+                largest(utilities.row(q), STARTS).into_iter().map(climb).collect()
+            };
+            // A quarter of the weight vectors do: neighbours have nearly the same best designs.
+            let ends: Result<Vec<Vec<Vec<f64>>>> =
+                (0..weights.len()).into_par_iter().step_by(4).map(climb).collect();
+            let ends = Points::from_rows(self.inputs, ends?.into_iter().flatten())?;
+            let at_ends = self.utilities(weights, &ends)?;
+            for (b, (here, there)) in best.iter_mut().zip(utilities.rows().zip(at_ends.rows())) {
+                *b = b.max(highest(here)).max(highest(there));
+            }
+        }
+        Ok(best)
+    }
+
+    fn pareto_set(&self) -> Result<Points> {
+        let search =
+            Nsga2 { population: 200, generations: 200, offspring: 200, ..Nsga2::default() };
+        let values = |points: &Points| -> Result<Points> {
+            let values = [self.paths[0].values(points)?, self.paths[1].values(points)?];
+            Ok(Points::from_rows(2, (0..points.len()).map(|i| [values[0][i], values[1][i]]))?)
         };
-        // A quarter of the weight vectors do: neighbours have nearly the same best designs.
-        let ends: Result<Vec<Vec<Vec<f64>>>> =
-            (0..weights.len()).into_par_iter().step_by(4).map(climb).collect();
-        let ends = Points::from_rows(self.inputs, ends?.into_iter().flatten())?;
-        let at_ends = self.utilities(weights, &ends)?;
-        Ok(utilities.rows().zip(at_ends.rows()).map(|(a, b)| highest(a).max(highest(b))).collect())
+        // A wrong shape makes the search end with its error.
+        let values = |points: &Points| values(points).unwrap_or_else(|_| Points::new(2));
+        Ok(search.run(self.inputs, &Points::new(self.inputs), 1, values)?.designs)
     }
 
     fn many_points(&self) -> Result<Points> {
@@ -172,16 +191,17 @@ struct Outcome {
     seconds: f64,
 }
 
-/// Runs one problem with every set; what any of them found counts for the best utility too.
+/// Runs one problem with every set; the best utility is looked for near their designs too.
 fn compare(truth: &Truth, sets: &[Set], budget: f64, seed: u64) -> Result<Vec<Outcome>> {
     let weights = sobol::simplex(2, WEIGHTS, seed_for(seed, 7))?;
-    let mut best = truth.best_utilities(&weights)?;
     let runs: Result<Vec<Run>> =
         sets.iter().map(|set| run(truth, set.kind, &weights, budget, seed)).collect();
     let runs = runs?;
-    for received in runs.iter().flat_map(|run| &run.received) {
-        best.iter_mut().zip(received).for_each(|(b, r)| *b = b.max(*r));
+    let mut seen = Points::new(truth.inputs);
+    for x in runs.iter().flat_map(|run| run.seen.iter()) {
+        seen.push(x)?;
     }
+    let best = truth.best_utilities(&weights, &seen)?;
     let regret = |received: &Vec<f64>| {
         best.iter().zip(received).map(|(b, r)| b - r).sum::<f64>() / WEIGHTS as f64
     };
@@ -200,6 +220,8 @@ fn compare(truth: &Truth, sets: &[Set], budget: f64, seed: u64) -> Result<Vec<Ou
 struct Run {
     /// True utility of each decision maker's design, after each of [`PARTS`].
     received: Vec<Vec<f64>>,
+    /// Evaluated designs, and those of the last front.
+    seen: Vec<Vec<f64>>,
     counts: [usize; 2],
     close: [usize; 2],
     seconds: f64,
@@ -228,6 +250,8 @@ fn run(
                 run.received.push(received(truth, &study, weights)?);
             }
             if run.received.len() == PARTS.len() {
+                let front = study.front(200)?.points;
+                run.seen.extend(front.iter().map(|point| coordinates(&point.design)));
                 return Ok(run);
             }
             run.seconds += seconds;
@@ -237,6 +261,7 @@ fn run(
             run.counts[k] += 1;
         }
         study.tell(suggestion.evaluation, truth.paths[k].value(&x)?)?;
+        run.seen.push(x.clone());
         earlier[k].push(x);
     }
 }
