@@ -209,6 +209,16 @@ impl Initial {
 }
 
 /// The distribution of decision makers, as weights of the objectives.
+///
+/// ```
+/// use unyoke::{Config, Preference};
+///
+/// // Three times as much weight on the first objective as on the second, give or take.
+/// let around = Config { preference: Preference::Dirichlet(vec![6.0, 2.0]), ..Config::default() };
+/// // Two decision makers, each with a trade-off of their own.
+/// let two = Preference::Weights(vec![vec![0.8, 0.2], vec![0.5, 0.5]]);
+/// assert_ne!(around.preference, two);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {

@@ -12,6 +12,23 @@ use unyoke_math::optimize::largest;
 use unyoke_math::pareto::{non_dominated, thin};
 
 /// The predicted Pareto set, thinned to well-spread points.
+///
+/// ```
+/// use unyoke::{Design, Problem, Study};
+///
+/// let problem =
+///     Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0).minimise("g", 5.0).build()?;
+/// let mut study = Study::new(problem)?;
+/// for x in [0.0, 0.3, 0.6, 1.0] {
+///     study.tell_result(Design::new().with("x", x), "f", x)?;
+///     study.tell_result(Design::new().with("x", x), "g", x * x)?;
+/// }
+/// for point in study.front(5)?.points {
+///     let [f, g] = &point.objectives[..] else { continue };
+///     println!("{}: f = {:.2} ± {:.2}, g = {:.2} ± {:.2}", point.design, f.mean, f.sd, g.mean, g.sd);
+/// }
+/// # Ok::<(), unyoke::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Front {
     /// The objectives' names, in the order of each point's predictions.

@@ -4,6 +4,25 @@ use crate::design::Design;
 use crate::surrogate::ModelNote;
 
 /// What to evaluate next, and why.
+///
+/// ```
+/// use unyoke::{Design, Problem, Study};
+///
+/// let problem =
+///     Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0).maximise("g", 5.0).build()?;
+/// let mut study = Study::new(problem)?;
+/// for x in [0.1, 0.4, 0.7, 0.9] {
+///     study.tell_result(Design::new().with("x", x), "f", x * x)?;
+///     study.tell_result(Design::new().with("x", x), "g", 1.0 - x)?;
+/// }
+/// let suggestion = study.suggest()?;
+/// for row in &suggestion.options {
+///     println!("{:?}: gain {:.3} for {}", row.objectives, row.gain(), row.cost);
+/// }
+/// let runner_up = suggestion.runner_up().map(|row| row.gain_per_cost());
+/// assert!(suggestion.gain_per_cost() >= runner_up);
+/// # Ok::<(), unyoke::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
     /// Number of the evaluation, to be told with its result.
