@@ -30,7 +30,7 @@ pub struct SlopeOrder {
     scale: f64,
 }
 
-/// E[max] minus the best intercept, in units of e^(log_scale).
+/// The expected maximum less the best intercept, in units of e^(log_scale).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gain {
     /// The gain divided by e^(log_scale); never negative.

@@ -2,7 +2,7 @@
 //!
 //! Each is a variance times a profile ρ(r²) of the scaled squared distance
 //! r² = Σ_d (x_d − x'_d)²/ℓ_d². All gradients, in x and in the hyper-parameters, follow from the
-//! one slope dρ/dr², so a family is defined by two lines in [`Family::profile`].
+//! one slope dρ/dr², so a family is defined by the two lines of its `Profile`.
 
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
