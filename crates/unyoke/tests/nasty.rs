@@ -1,16 +1,16 @@
 //! Data as they really come: whatever they are, a study suggests something sensible or says what
 //! is wrong.
 //!
-//! Numbers are those of the list of nasty cases. Cases 28 to 30, 54 and 55 concern other parts;
-//! 57 to 60 stand in `invariances.rs`.
+//! Numbers are those of the list of nasty cases. Cases 54 and 55 concern other parts; 57 to 60 stand
+//! in `invariances.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod studies;
 
 use studies::*;
 use unyoke::{
-    Config, Design, Error, Event, Journal, KnownHyper, MemoryJournal, ModelNote, Note, Objective,
-    Preference, Problem, Record, Status, Study, Suggestion,
+    Algorithm, Config, Design, Direction, Error, Event, Journal, KnownHyper, MemoryJournal,
+    ModelNote, Note, Objective, Preference, Problem, Record, Status, Study, Suggestion,
 };
 
 /// Whether a suggestion has this to say about the model of an objective.
@@ -327,6 +327,51 @@ fn case_27_two_opposite_objectives() {
     import(&mut study, "g", 40, |x, y| -f(x, y));
     assert_suggestion(&study);
     assert_eq!(study.front(50).unwrap().points.len(), 50);
+}
+
+/// A study by hypervolume that counts from this point.
+fn counting_from(algorithm: Algorithm, point: [f64; 2]) -> Result<Study, Error> {
+    let reference = [("f".to_owned(), point[0]), ("g".to_owned(), point[1])].into();
+    let config = Config { algorithm, reference: Some(reference), ..no_initial_design() };
+    let mut study = Study::with_config(two_objectives(), config, 1)?;
+    import(&mut study, "f", 12, f);
+    import(&mut study, "g", 12, g);
+    Ok(study)
+}
+
+const BY_HYPERVOLUME: [Algorithm; 3] = [Algorithm::HvkgD, Algorithm::HvkgC, Algorithm::Nehvi];
+
+#[test]
+fn case_28_a_reference_point_that_nothing_dominates() {
+    for algorithm in BY_HYPERVOLUME {
+        let beyond = |objective: &Objective| match objective.direction {
+            Direction::Maximise => 1e6,
+            Direction::Minimise => -1e6,
+        };
+        let point: Vec<f64> = two_objectives().objectives.iter().map(beyond).collect();
+        assert_suggestion(&counting_from(algorithm, [point[0], point[1]]).unwrap());
+    }
+}
+
+#[test]
+fn case_29_a_reference_point_on_or_inside_the_front() {
+    for algorithm in BY_HYPERVOLUME {
+        let front = counting_from(algorithm, [0.0, 0.0]).unwrap().front(5).unwrap();
+        let on = &front.points[front.points.len() / 2].objectives;
+        let suggestion =
+            assert_suggestion(&counting_from(algorithm, [on[0].mean, on[1].mean]).unwrap());
+        assert!(suggestion.options.iter().all(|row| row.gain().is_finite()));
+    }
+}
+
+#[test]
+fn case_30_a_reference_point_that_is_not_finite_is_refused() {
+    for algorithm in BY_HYPERVOLUME {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = counting_from(algorithm, [0.0, bad]);
+            assert!(matches!(refused, Err(Error::Invalid { .. })), "{algorithm:?} {bad}");
+        }
+    }
 }
 
 #[test]
