@@ -1,6 +1,6 @@
 //! How a study searches: plain settings with defaults that suit most problems.
 
-use crate::error::Mistake;
+use crate::error::{Error, Mistake, near};
 use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,6 +175,47 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::CMokg,
+        Self::CMokgRandom,
+        Self::Makg,
+        Self::MakgRandom,
+        Self::MakgVector,
+        Self::HvkgD,
+        Self::HvkgC,
+        Self::JesLbD,
+        Self::JesLbC,
+        Self::Parego,
+        Self::Nehvi,
+        Self::Sobol,
+    ];
+
+    /// The name used in files and on the command line.
+    ///
+    /// ```
+    /// use unyoke::Algorithm;
+    ///
+    /// assert_eq!(Algorithm::JesLbD.name(), "jes-lb-d");
+    /// assert_eq!("jes-lb-d".parse(), Ok(Algorithm::JesLbD));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CMokg => "c-mokg",
+            Self::CMokgRandom => "c-mokg-random",
+            Self::Makg => "makg",
+            Self::MakgRandom => "makg-random",
+            Self::MakgVector => "makg-vector",
+            Self::HvkgD => "hvkg-d",
+            Self::HvkgC => "hvkg-c",
+            Self::JesLbD => "jes-lb-d",
+            Self::JesLbC => "jes-lb-c",
+            Self::Parego => "parego",
+            Self::Nehvi => "nehvi",
+            Self::Sobol => "sobol",
+        }
+    }
+
     /// Whether each design is evaluated on all objectives.
     pub fn is_coupled(self) -> bool {
         let one = [Self::CMokg, Self::CMokgRandom, Self::HvkgD, Self::JesLbD];
@@ -184,6 +225,20 @@ impl Algorithm {
     /// Whether each step looks at a single weight vector.
     pub(crate) fn is_random(self) -> bool {
         matches!(self, Self::CMokgRandom | Self::MakgRandom | Self::Parego)
+    }
+}
+
+impl std::str::FromStr for Algorithm {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let names = || Self::ALL.map(Self::name);
+        let found = Self::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        found.ok_or_else(|| Error::UnknownAlgorithm {
+            name: name.to_owned(),
+            near: near(name, names()),
+            known: names().join(", "),
+        })
     }
 }
 
@@ -357,5 +412,21 @@ pub struct FrontSearch {
 impl Default for FrontSearch {
     fn default() -> Self {
         Self { population: 200, generations: 100 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_one_name_in_code_and_files() {
+        for algorithm in Algorithm::ALL {
+            let written = serde_json::to_string(&algorithm).unwrap();
+            assert_eq!(written, format!("{:?}", algorithm.name()));
+            assert_eq!(algorithm.name().parse(), Ok(algorithm));
+        }
+        let message = "c-mogk".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(message.contains("did you mean") && message.contains("c-mokg"), "{message}");
     }
 }

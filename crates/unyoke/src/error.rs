@@ -42,6 +42,16 @@ pub enum Error {
         /// An objective with nearly that name.
         near: Option<String>,
     },
+    /// A name that no algorithm has.
+    #[error("no algorithm is called {name:?}{}; there are {known}", hint(near))]
+    UnknownAlgorithm {
+        /// The name used.
+        name: String,
+        /// An algorithm with nearly that name.
+        near: Option<String>,
+        /// All names.
+        known: String,
+    },
     /// A value that its parameter cannot take, or a result that is not a number.
     #[error("{parameter} is {value}, but must be {must}")]
     BadValue {

@@ -1,0 +1,167 @@
+//! `unyoke lab`: runs, figures and reports of experiments.
+
+use clap::{Args, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use unyoke::{Algorithm, Lengthscales};
+use unyoke_lab::{Error, Family, Lab, Outcome, Progress, Settings, Shard, summary};
+
+/// Ticks of the progress bar per run.
+const TICKS: f64 = 1000.0;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run algorithms on test problems; what is finished is saved at once and not done again.
+    Run(RunArguments),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[value(rename_all = "lower")]
+enum FamilyName {
+    /// The cheap objective varies on a shorter length scale.
+    LengthScales,
+    /// The cheap objective is observed with noise.
+    ObservationNoise,
+}
+
+impl From<FamilyName> for Family {
+    fn from(name: FamilyName) -> Self {
+        match name {
+            FamilyName::LengthScales => Self::LengthScales,
+            FamilyName::ObservationNoise => Self::ObservationNoise,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Which test problems.
+    #[arg(long, value_enum)]
+    family: FamilyName,
+    /// A file of published instances; without it they are sampled from the seed.
+    #[arg(long, value_name = "FILE")]
+    problems: Option<PathBuf>,
+    /// Numbers of instances, as in 0-99 or 0,3,10-12.
+    #[arg(long, default_value = "0-99", value_parser = numbers)]
+    instances: Numbers,
+    /// Who competes.
+    #[arg(long, value_delimiter = ',', default_value = "c-mokg,makg")]
+    algorithms: Vec<Algorithm>,
+    /// Runs end at this cumulative cost [default: the published one, 300 or 1000].
+    #[arg(long, value_name = "COST")]
+    max_cost: Option<f64>,
+    /// Cost of one evaluation of each objective.
+    #[arg(long, value_delimiter = ',', default_value = "1,10")]
+    costs: Vec<f64>,
+    /// Standard deviation of each objective's noise [default: the family's].
+    #[arg(long, value_delimiter = ',', value_name = "SD")]
+    noise: Option<Vec<f64>>,
+    /// One length scale per input instead of one per objective.
+    #[arg(long)]
+    ard: bool,
+    /// The same seed gives the same numbers, whatever the threads.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Runs at a time [default: one per core].
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Make only part i of n of the runs, to split them over machines.
+    #[arg(long, value_name = "i/n", default_value = "1/1", value_parser = shard)]
+    shard: Shard,
+    /// The folder for runs/ and summary.csv; a lab goes on where it was stopped.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// A list of numbers, wrapped so that the parser takes it as one value.
+#[derive(Debug, Clone)]
+struct Numbers(Vec<u32>);
+
+fn numbers(text: &str) -> Result<Numbers, String> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |word: &str| word.trim().parse::<u32>();
+        match (number(from), number(to)) {
+            (Ok(from), Ok(to)) if from <= to && to - from < 1_000_000 => all.extend(from..=to),
+            _ => return Err(format!("{part:?} is neither a number nor a range such as 0-99")),
+        }
+    }
+    Ok(Numbers(all))
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').map(|(i, n)| (i.parse::<usize>(), n.parse::<usize>()));
+    match parts {
+        Some((Ok(index), Ok(count))) if (1..=count).contains(&index) => Ok(Shard { index, count }),
+        _ => Err("must be i/n with i from 1 to n, as in 2/8".to_owned()),
+    }
+}
+
+impl RunArguments {
+    fn lab(self) -> Lab {
+        let family = Family::from(self.family);
+        let standard = Settings::paper(family);
+        let lengthscales = if self.ard { Lengthscales::PerInput } else { Lengthscales::Isotropic };
+        Lab {
+            settings: Settings {
+                problems: self.problems,
+                seed: self.seed,
+                costs: self.costs,
+                noise: self.noise.unwrap_or(standard.noise),
+                max_cost: self.max_cost.unwrap_or(standard.max_cost),
+                lengthscales,
+                ..standard
+            },
+            instances: self.instances.0,
+            algorithms: self.algorithms,
+            shard: self.shard,
+            threads: self.threads.unwrap_or_else(cores),
+            out: self.out,
+        }
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
+    match command {
+        Command::Run(arguments) => run_lab(&arguments.lab()),
+    }
+}
+
+fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
+    let bar = ProgressBar::no_length();
+    let style = "{bar:32} {percent:>3} %  {elapsed} spent, {eta} left  {msg}";
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+    let show = |progress: Progress| match progress {
+        Progress::Begun { runs, before } => {
+            bar.set_length((runs as f64 * TICKS) as u64);
+            let found = if before > 0 { format!(", {before} found") } else { String::new() };
+            bar.set_message(format!("{runs} runs to make{found}"));
+        }
+        Progress::Advanced(share) => bar.inc((share * TICKS).round() as u64),
+        Progress::Finished => {}
+    };
+    let outcome = lab.run(&show)?;
+    bar.finish_and_clear();
+    summary::write(&lab.out)?;
+    Ok(tell(lab, &outcome))
+}
+
+fn tell(lab: &Lab, outcome: &Outcome) -> ExitCode {
+    let found =
+        if outcome.before > 0 { format!(", {} found", outcome.before) } else { String::new() };
+    eprintln!(
+        "{} runs made{found}; averages in {}",
+        outcome.finished,
+        lab.out.join("summary.csv").display()
+    );
+    for (path, error) in &outcome.failed {
+        eprintln!("{} failed: {error}", path.display());
+    }
+    if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

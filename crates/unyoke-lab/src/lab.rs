@@ -1,0 +1,151 @@
+//! Many runs: every algorithm on every instance, on several threads. What is finished is kept at
+//! once, and never done again.
+
+use crate::error::{Error, Result};
+use crate::instance::Instance;
+use crate::run::run;
+use crate::settings::Settings;
+use crate::table::write_run;
+use crate::target::Target;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unyoke::Algorithm;
+
+/// A set of runs to make.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    /// What the runs have in common.
+    pub settings: Settings,
+    /// Numbers of the instances.
+    pub instances: Vec<u32>,
+    /// Who competes.
+    pub algorithms: Vec<Algorithm>,
+    /// Which part of the runs to make here.
+    pub shard: Shard,
+    /// Runs at a time. Each uses one thread, so that times are those of one core.
+    pub threads: usize,
+    /// The folder that holds `runs/`.
+    pub out: PathBuf,
+}
+
+/// Part `index` (from one) of `count` parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+impl Shard {
+    /// Everything.
+    pub const WHOLE: Self = Self { index: 1, count: 1 };
+}
+
+/// What happens while a lab works.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// So many runs are to be made; the others were finished before.
+    Begun {
+        /// To be made.
+        runs: usize,
+        /// Finished before.
+        before: usize,
+    },
+    /// A run got on by this share of its budget.
+    Advanced(f64),
+    /// A run was finished and saved.
+    Finished,
+}
+
+/// What came of a lab.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Runs made now.
+    pub finished: usize,
+    /// Runs that were there before.
+    pub before: usize,
+    /// Runs that failed, by their file, with the reason.
+    pub failed: Vec<(PathBuf, Error)>,
+}
+
+/// One run to make.
+struct Job<'a> {
+    instance: &'a Instance,
+    algorithm: Algorithm,
+    path: PathBuf,
+}
+
+impl Lab {
+    /// The folder of the runs of the lab's family.
+    pub fn folder(&self) -> PathBuf {
+        family_folder(&self.out, self.settings.family.name())
+    }
+
+    /// Makes all runs that are not there yet. A run that fails does not stop the others.
+    pub fn run(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
+        let instances = self.settings.instances(&self.instances)?;
+        self.settings.claim(&self.folder())?;
+        let all = self.jobs(&instances);
+        let total = all.len();
+        let jobs: Vec<Job<'_>> = all.into_iter().filter(|job| !job.path.exists()).collect();
+        let before = total - jobs.len();
+        progress(Progress::Begun { runs: jobs.len(), before });
+        let outcome = Mutex::new(Outcome { before, ..Outcome::default() });
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let done = self.finish(job, progress);
+                let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                match done {
+                    Ok(()) => outcome.finished += 1,
+                    Err(error) => outcome.failed.push((job.path.clone(), error)),
+                }
+                progress(Progress::Finished);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.max(1) {
+                scope.spawn(work);
+            }
+        });
+        Ok(outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// The runs of this shard, instance by instance.
+    fn jobs<'a>(&self, instances: &'a [Instance]) -> Vec<Job<'a>> {
+        let job = |(instance, algorithm): (&'a Instance, Algorithm)| {
+            let name = format!("{}.csv", instance.id);
+            Job { instance, algorithm, path: self.folder().join(algorithm.name()).join(name) }
+        };
+        let pairs = instances.iter().flat_map(|instance| {
+            self.algorithms.iter().map(move |&algorithm| (instance, algorithm))
+        });
+        let mine = |i: &usize| i % self.shard.count.max(1) + 1 == self.shard.index;
+        pairs.enumerate().filter(|(i, _)| mine(i)).map(|(_, pair)| job(pair)).collect()
+    }
+
+    /// Makes one run, on one thread, and saves it.
+    fn finish(&self, job: &Job<'_>, progress: &(dyn Fn(Progress) + Sync)) -> Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| {
+            Error::Setting { what: "threads", reason: format!("no thread can be had: {error}") }
+        })?;
+        let protocol = self.settings.protocol();
+        let mut last = 0.0;
+        let advanced = |spent: f64| {
+            progress(Progress::Advanced((spent - last) / protocol.max_cost));
+            last = spent;
+        };
+        let rows = pool.install(|| {
+            let target = Target::of(job.instance)?;
+            run(job.instance, &target, job.algorithm, &protocol, advanced)
+        })?;
+        write_run(&job.path, &rows)
+    }
+}
+
+/// Where the runs of a family lie.
+pub(crate) fn family_folder(out: &Path, family: &str) -> PathBuf {
+    out.join("runs").join(family)
+}

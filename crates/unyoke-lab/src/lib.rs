@@ -1,0 +1,28 @@
+//! Runs many studies on test problems and draws what came out: the paper's experiments.
+//!
+//! An [`Instance`] is a problem whose true objectives are known; its [`Target`] is what a perfect
+//! decision maker would get. [`run`] plays one study on it and measures after every evaluation,
+//! [`Lab`] does so for many instances and algorithms and keeps what it finished, [`summary`]
+//! averages. Modules stand in the order of the flow; each uses only those above it.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod instance;
+mod family;
+mod target;
+mod metrics;
+mod run;
+mod table;
+mod settings;
+mod lab;
+pub mod summary;
+
+pub use error::{Error, Result};
+pub use family::{Family, published, sampled};
+pub use instance::Instance;
+pub use lab::{Lab, Outcome, Progress, Shard};
+pub use metrics::{Recommendation, exact_regret, hypervolume_regret, regret};
+pub use run::{Protocol, run};
+pub use settings::Settings;
+pub use table::{Metrics, Row, read_run};
+pub use target::Target;

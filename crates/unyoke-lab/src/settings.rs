@@ -1,0 +1,127 @@
+//! What all runs of a folder have in common, kept beside them: numbers made in different ways are
+//! never averaged.
+
+use crate::error::{Error, Result};
+use crate::family::{Family, published, sampled};
+use crate::instance::Instance;
+use crate::run::Protocol;
+use crate::table::write_whole;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use unyoke::Lengthscales;
+
+/// How the runs of one family in one folder are made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Which problems.
+    pub family: Family,
+    /// A file of published instances; sampled from the seed if there is none.
+    pub problems: Option<PathBuf>,
+    /// From which all random numbers come.
+    pub seed: u64,
+    /// Cost of one evaluation of each objective.
+    pub costs: Vec<f64>,
+    /// Standard deviation of each objective's noise.
+    pub noise: Vec<f64>,
+    /// Runs end at this cumulative cost.
+    pub max_cost: f64,
+    /// Whether the inputs of a model share a length scale.
+    pub lengthscales: Lengthscales,
+    /// The version that made them.
+    pub version: String,
+}
+
+impl Settings {
+    /// The paper's: costs of 1 and 10, the family's noise, the published stop.
+    pub fn paper(family: Family) -> Self {
+        Self {
+            family,
+            problems: None,
+            seed: 0,
+            costs: vec![1.0, 10.0],
+            noise: family.noise().to_vec(),
+            max_cost: family.published_max_cost(),
+            lengthscales: Lengthscales::Isotropic,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The part of them that a single run needs.
+    pub fn protocol(&self) -> Protocol {
+        Protocol { seed: self.seed, max_cost: self.max_cost, lengthscales: self.lengthscales }
+    }
+
+    /// Instances by number.
+    pub fn instances(&self, ids: &[u32]) -> Result<Vec<Instance>> {
+        self.check()?;
+        let Some(path) = &self.problems else {
+            let instance =
+                |&id: &u32| sampled(self.family, id, self.seed, &self.costs, &self.noise);
+            return ids.iter().map(instance).collect();
+        };
+        let all = published(self.family, path, &self.costs, &self.noise)?;
+        let find = |&id: &u32| {
+            let found = all.iter().find(|instance| instance.id == id).cloned();
+            found.ok_or_else(|| Error::bad_file(path)(format!("has no instance {id}")))
+        };
+        ids.iter().map(find).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |what, reason: String| Err(Error::Setting { what, reason });
+        if self.costs.len() != 2 || self.costs.iter().any(|c| !(c.is_finite() && *c > 0.0)) {
+            return refuse("costs", "needs two positive numbers, as in 1,10".to_owned());
+        }
+        if self.noise.len() != 2 || self.noise.iter().any(|sd| !(sd.is_finite() && *sd >= 0.0)) {
+            return refuse("noise", "needs two numbers that are not negative".to_owned());
+        }
+        if !(self.max_cost.is_finite() && self.max_cost > 0.0) {
+            return refuse("max cost", "must be positive and finite".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Writes them beside the runs, or fails if the runs there were made in another way.
+    pub(crate) fn claim(&self, folder: &Path) -> Result<()> {
+        let path = folder.join("settings.json");
+        if path.exists() {
+            return Self::read(folder)?.agree(self, folder);
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(Error::bad_file(&path))?;
+        write_whole(&path, &text)
+    }
+
+    /// The settings of the runs in a folder.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("settings.json");
+        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        serde_json::from_str(&text).map_err(Error::bad_file(&path))
+    }
+
+    /// Where the file of problems lies may differ, and so may the version; what changes numbers may not.
+    fn agree(&self, other: &Self, folder: &Path) -> Result<()> {
+        let source = |s: &Self| match &s.problems {
+            Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            None => "sampled".to_owned(),
+        };
+        let pairs = [
+            ("problems", source(self), source(other)),
+            ("seed", self.seed.to_string(), other.seed.to_string()),
+            ("costs", format!("{:?}", self.costs), format!("{:?}", other.costs)),
+            ("noise", format!("{:?}", self.noise), format!("{:?}", other.noise)),
+            ("max cost", self.max_cost.to_string(), other.max_cost.to_string()),
+            (
+                "length scales",
+                format!("{:?}", self.lengthscales),
+                format!("{:?}", other.lengthscales),
+            ),
+            ("version", self.version.clone(), other.version.clone()),
+        ];
+        match pairs.into_iter().find(|(_, found, wanted)| found != wanted) {
+            None => Ok(()),
+            Some((what, found, wanted)) => {
+                Err(Error::OtherSettings { folder: folder.to_owned(), what, found, wanted })
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Averages over instances: each run's metric is a step function of cost, and all runs of an
+//! algorithm are averaged at the same costs.
+
+use crate::error::{Error, Result};
+use crate::lab::family_folder;
+use crate::settings::Settings;
+use crate::table::{Metrics, Row, read_run, write_whole};
+use std::collections::BTreeMap;
+use std::path::Path;
+use unyoke::Algorithm;
+
+/// Most costs at which averages are taken.
+const MOST_COSTS: usize = 2000;
+
+/// What is averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// Expected loss of a decision maker.
+    BayesianRegret,
+    /// Hypervolume that the true image of the recommendation lacks.
+    HypervolumeRegret,
+    /// Hypervolume of the values observed at designs where every objective was.
+    ObservedHypervolume,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 3] =
+        [Self::BayesianRegret, Self::HypervolumeRegret, Self::ObservedHypervolume];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BayesianRegret => "bayesian_regret",
+            Self::HypervolumeRegret => "hypervolume_regret",
+            Self::ObservedHypervolume => "observed_hypervolume",
+        }
+    }
+
+    fn of(self, metrics: &Metrics) -> f64 {
+        match self {
+            Self::BayesianRegret => metrics.bayesian_regret,
+            Self::HypervolumeRegret => metrics.hypervolume_regret,
+            Self::ObservedHypervolume => metrics.observed_hypervolume,
+        }
+    }
+}
+
+/// The finished runs of one algorithm on one family, by instance.
+pub type Runs = BTreeMap<u32, Vec<Row>>;
+
+/// All finished runs of one family.
+#[derive(Debug, Clone)]
+pub struct FamilyRuns {
+    /// How they were made.
+    pub settings: Settings,
+    /// By algorithm, in the order of [`Algorithm::ALL`].
+    pub algorithms: Vec<(Algorithm, Runs)>,
+}
+
+/// The average of a metric over instances at one cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Average {
+    /// Cumulative cost.
+    pub cost: f64,
+    /// Mean over instances.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub standard_error: f64,
+    /// How many instances.
+    pub instances: usize,
+}
+
+/// Reads all finished runs in a folder, family by family.
+pub fn read_all(out: &Path) -> Result<Vec<FamilyRuns>> {
+    let folder = out.join("runs");
+    let none = || Error::NoRuns { folder: out.to_owned() };
+    let entries = std::fs::read_dir(&folder).map_err(|_| none())?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let family = |name: &String| read_family(&family_folder(out, name));
+    let families: Vec<FamilyRuns> = names.iter().map(family).collect::<Result<_>>()?;
+    let families: Vec<FamilyRuns> =
+        families.into_iter().filter(|family| !family.algorithms.is_empty()).collect();
+    if families.is_empty() { Err(none()) } else { Ok(families) }
+}
+
+fn read_family(folder: &Path) -> Result<FamilyRuns> {
+    let settings = Settings::read(folder)?;
+    let mut algorithms = Vec::new();
+    for algorithm in Algorithm::ALL {
+        let Ok(entries) = std::fs::read_dir(folder.join(algorithm.name())) else { continue };
+        let mut runs = Runs::new();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|extension| extension == "csv") {
+                let rows = read_run(&path)?;
+                if let Some(first) = rows.first() {
+                    runs.insert(first.instance, rows);
+                }
+            }
+        }
+        if !runs.is_empty() {
+            algorithms.push((algorithm, runs));
+        }
+    }
+    Ok(FamilyRuns { settings, algorithms })
+}
+
+impl FamilyRuns {
+    /// The costs at which averages are taken: from where the first models are fitted to the end,
+    /// in steps of the cheapest evaluation, or larger ones where that would be too many.
+    pub fn costs(&self) -> Vec<f64> {
+        let rows = || self.algorithms.iter().flat_map(|(_, runs)| runs.values().flatten());
+        let measured = rows().filter(|row| row.metrics.is_some()).map(|row| row.cumulative_cost);
+        let (start, end) = (measured.fold(f64::INFINITY, f64::min), self.settings.max_cost);
+        let cheapest = self.settings.costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let step = cheapest.max((end - start) / MOST_COSTS as f64);
+        let count = ((end - start) / step + 1e-9).floor();
+        if count.is_nan() || count < 0.0 {
+            return vec![];
+        }
+        (0..=count as usize).map(|i| start + i as f64 * step).collect()
+    }
+
+    /// Averages of a metric over `runs` at each of `costs` that all runs have reached.
+    pub fn average(runs: &Runs, metric: Metric, costs: &[f64]) -> Vec<Average> {
+        let at = |&cost: &f64| {
+            let values = runs.values().map(|rows| value_at(rows, metric, cost));
+            average(cost, &values.collect::<Option<Vec<f64>>>()?)
+        };
+        costs.iter().filter_map(at).collect()
+    }
+}
+
+/// A run's metric at a cost: that of the latest evaluation that cost no more.
+fn value_at(rows: &[Row], metric: Metric, cost: f64) -> Option<f64> {
+    let affordable = |row: &&Row| row.cumulative_cost <= cost * (1.0 + 1e-12);
+    let measured = rows.iter().take_while(affordable).filter_map(|row| row.metrics.as_ref());
+    measured.last().map(|metrics| metric.of(metrics))
+}
+
+fn average(cost: f64, values: &[f64]) -> Option<Average> {
+    if values.is_empty() {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let standard_error = if n > 1.0 { (squares / (n - 1.0) / n).sqrt() } else { f64::NAN };
+    Some(Average { cost, mean, standard_error, instances: values.len() })
+}
+
+/// Writes `summary.csv` from all finished runs of a folder.
+pub fn write(out: &Path) -> Result<()> {
+    let path = out.join("summary.csv");
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut line = |cells: &[String]| table.write_record(cells).map_err(Error::bad_file(&path));
+    let head = ["family", "algorithm", "metric", "cost", "mean", "standard_error", "instances"];
+    line(&head.map(str::to_owned))?;
+    for family in read_all(out)? {
+        let costs = family.costs();
+        for (algorithm, runs) in &family.algorithms {
+            for metric in Metric::ALL {
+                for average in FamilyRuns::average(runs, metric, &costs) {
+                    line(&[
+                        family.settings.family.name().to_owned(),
+                        algorithm.name().to_owned(),
+                        metric.name().to_owned(),
+                        average.cost.to_string(),
+                        average.mean.to_string(),
+                        average.standard_error.to_string(),
+                        average.instances.to_string(),
+                    ])?;
+                }
+            }
+        }
+    }
+    let bytes = table.into_inner().map_err(Error::bad_file(&path))?;
+    write_whole(&path, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cumulative_cost: f64, regret: Option<f64>) -> Row {
+        let metrics = |bayesian_regret| Metrics {
+            bayesian_regret,
+            hypervolume_regret: 0.0,
+            observed_hypervolume: 0.0,
+        };
+        Row {
+            instance: 0,
+            algorithm: Algorithm::CMokg,
+            step: 1,
+            objective: "f1".to_owned(),
+            design: vec![],
+            value: 0.0,
+            cost: 1.0,
+            cumulative_cost,
+            metrics: regret.map(metrics),
+            suggest_seconds: 0.0,
+            metrics_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_metric_is_a_step_function_of_cost() {
+        let rows = [row(10.0, None), row(66.0, Some(3.0)), row(67.0, None), row(77.0, Some(1.0))];
+        let at = |cost| value_at(&rows, Metric::BayesianRegret, cost);
+        assert_eq!(at(65.9), None);
+        assert_eq!(at(66.0), Some(3.0));
+        assert_eq!(at(76.9), Some(3.0));
+        assert_eq!(at(77.0), Some(1.0));
+        assert_eq!(at(1e9), Some(1.0));
+    }
+
+    #[test]
+    fn standard_error_by_hand() {
+        // Sample variance of 1, 2, 3, 6 is 14/3; over 4, its root.
+        let average = average(5.0, &[1.0, 2.0, 3.0, 6.0]).unwrap();
+        assert_eq!((average.mean, average.instances), (3.0, 4));
+        assert!((average.standard_error - (14.0_f64 / 12.0).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn only_costs_that_every_run_has_reached_are_averaged() {
+        let runs = Runs::from([(0, vec![row(66.0, Some(1.0))]), (1, vec![row(70.0, Some(2.0))])]);
+        let averages = FamilyRuns::average(&runs, Metric::BayesianRegret, &[66.0, 70.0]);
+        assert_eq!(averages.len(), 1);
+        assert_eq!((averages[0].cost, averages[0].mean), (70.0, 1.5));
+    }
+}
