@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unyoke::{Algorithm, Lengthscales};
+use unyoke_lab::facts::deviations;
 use unyoke_lab::{Error, Family, Lab, Outcome, Progress, Settings, Shard, summary};
 
 /// Ticks of the progress bar per run.
@@ -14,6 +15,24 @@ const TICKS: f64 = 1000.0;
 pub(crate) enum Command {
     /// Run algorithms on test problems; what is finished is saved at once and not done again.
     Run(RunArguments),
+    /// Check a file of published instances against figures that were computed independently.
+    Check(CheckArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// Which test problems.
+    #[arg(long, value_enum)]
+    family: FamilyName,
+    /// The file of published instances.
+    #[arg(long, value_name = "FILE")]
+    problems: PathBuf,
+    /// The file of figures.
+    #[arg(long, value_name = "FILE")]
+    facts: PathBuf,
+    /// Numbers of instances, as in 0-99 or 0,3,10-12.
+    #[arg(long, default_value = "0-99", value_parser = numbers)]
+    instances: Numbers,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -130,6 +149,7 @@ fn cores() -> usize {
 pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(arguments) => run_lab(&arguments.lab()),
+        Command::Check(arguments) => check(arguments),
     }
 }
 
@@ -164,4 +184,30 @@ fn tell(lab: &Lab, outcome: &Outcome) -> ExitCode {
         eprintln!("{} failed: {error}", path.display());
     }
     if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What may differ: true values, best utility in ranges of the front, hypervolume as a share.
+const TOLERANCES: [f64; 3] = [1e-6, 0.005, 0.01];
+
+fn check(arguments: CheckArguments) -> Result<ExitCode, Error> {
+    let problems = Some(arguments.problems);
+    let settings = Settings { problems, ..Settings::paper(arguments.family.into()) };
+    let instances = settings.instances(&arguments.instances.0)?;
+    let mut worst = [0.0_f64; 3];
+    let mut good = true;
+    for found in deviations(&instances, &arguments.facts)? {
+        let found_here = [found.values, found.utility, found.hypervolume].map(f64::abs);
+        if found_here.iter().zip(TOLERANCES).any(|(value, most)| *value > most) {
+            good = false;
+            eprintln!("instance {} is off: {found_here:?}", found.instance);
+        }
+        worst = std::array::from_fn(|i| worst[i].max(found_here[i]));
+    }
+    eprintln!("{} instances, largest differences (and what is allowed):", instances.len());
+    let names =
+        ["true values", "best expected utility, relative to the range", "hypervolume, relative"];
+    for ((name, worst), most) in names.iter().zip(worst).zip(TOLERANCES) {
+        eprintln!("  {name}: {worst:.2e} ({most:.0e})");
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -54,11 +54,19 @@ pub fn regret(recommendation: &Recommendation, target: &Target) -> f64 {
 /// Bayesian regret for two objectives with the integral over λ exact: both the best true utility
 /// and the choice by predicted utility are piecewise linear in λ₁. Source: Eq. (16).
 pub fn exact_regret(recommendation: &Recommendation, target: &Target) -> f64 {
-    let scaled = |row: &[f64]| [row[0] / target.units[0], row[1] / target.units[1]];
-    let front: Vec<[f64; 2]> = target.front.rows().map(scaled).collect();
-    let predicted: Vec<[f64; 2]> = recommendation.predicted.rows().map(scaled).collect();
-    let truth: Vec<[f64; 2]> = recommendation.truth.rows().map(scaled).collect();
-    expected_choice(&front, &front) - expected_choice(&predicted, &truth)
+    let (predicted, truth) = (&recommendation.predicted, &recommendation.truth);
+    best_for_all(target) - expected_choice(&pairs(predicted, target), &pairs(truth, target))
+}
+
+/// E_λ[max λ·f*(x)] over the true front for two objectives, the integral over λ exact.
+pub fn best_for_all(target: &Target) -> f64 {
+    let front = pairs(&target.front, target);
+    expected_choice(&front, &front)
+}
+
+/// Values of two objectives, in units of utility.
+fn pairs(values: &Points, target: &Target) -> Vec<[f64; 2]> {
+    values.rows().map(|row| [row[0] / target.units[0], row[1] / target.units[1]]).collect()
 }
 
 /// ∫₀¹ u·`paid`₁ + (1 − u)·`paid`₂ du, where at each u the option with the largest such sum of
