@@ -1,12 +1,13 @@
 //! `unyoke lab`: runs, figures and reports of experiments.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unyoke::{Algorithm, Lengthscales};
 use unyoke_lab::facts::deviations;
-use unyoke_lab::{Error, Family, Lab, Outcome, Progress, Settings, Shard, summary};
+use unyoke_lab::{Error, Lab, Outcome, Progress, Settings, Shard, Suite, summary};
 
 /// Ticks of the progress bar per run.
 const TICKS: f64 = 1000.0;
@@ -22,8 +23,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Which test problems.
-    #[arg(long, value_enum)]
-    family: FamilyName,
+    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    family: String,
     /// The file of published instances.
     #[arg(long, value_name = "FILE")]
     problems: PathBuf,
@@ -35,29 +36,11 @@ pub(crate) struct CheckArguments {
     instances: Numbers,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-#[value(rename_all = "lower")]
-enum FamilyName {
-    /// The cheap objective varies on a shorter length scale.
-    LengthScales,
-    /// The cheap objective is observed with noise.
-    ObservationNoise,
-}
-
-impl From<FamilyName> for Family {
-    fn from(name: FamilyName) -> Self {
-        match name {
-            FamilyName::LengthScales => Self::LengthScales,
-            FamilyName::ObservationNoise => Self::ObservationNoise,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// Which test problems.
-    #[arg(long, value_enum)]
-    family: FamilyName,
+    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    family: String,
     /// A file of published instances; without it they are sampled from the seed.
     #[arg(long, value_name = "FILE")]
     problems: Option<PathBuf>,
@@ -67,16 +50,17 @@ pub(crate) struct RunArguments {
     /// Who competes.
     #[arg(long, value_delimiter = ',', default_value = "c-mokg,makg")]
     algorithms: Vec<Algorithm>,
-    /// Runs end at this cumulative cost [default: the published one, 300 or 1000].
+    /// Runs end at this cumulative cost [default: the published 300 or 1000, or four times that
+    /// of the initial designs].
     #[arg(long, value_name = "COST")]
     max_cost: Option<f64>,
-    /// Cost of one evaluation of each objective.
-    #[arg(long, value_delimiter = ',', default_value = "1,10")]
-    costs: Vec<f64>,
+    /// Cost of one evaluation of each objective [default: 1 for the first, 10 for the others].
+    #[arg(long, value_delimiter = ',', value_name = "COSTS")]
+    costs: Option<Vec<f64>>,
     /// Standard deviation of each objective's noise [default: the family's].
     #[arg(long, value_delimiter = ',', value_name = "SD")]
     noise: Option<Vec<f64>>,
-    /// One length scale per input instead of one per objective.
+    /// One length scale per input instead of one per objective (formulas always have that).
     #[arg(long)]
     ard: bool,
     /// The same seed gives the same numbers, whatever the threads.
@@ -119,26 +103,27 @@ fn shard(text: &str) -> Result<Shard, String> {
 }
 
 impl RunArguments {
-    fn lab(self) -> Lab {
-        let family = Family::from(self.family);
-        let standard = Settings::paper(family);
-        let lengthscales = if self.ard { Lengthscales::PerInput } else { Lengthscales::Isotropic };
-        Lab {
+    fn lab(self) -> Result<Lab, Error> {
+        let usual = Settings::usual(&self.family)?;
+        let costs = self.costs.unwrap_or(usual.costs);
+        let lengthscales = if self.ard { Lengthscales::PerInput } else { usual.lengthscales };
+        let usual_max_cost = Suite::named(&self.family)?.usual_max_cost(&costs);
+        Ok(Lab {
             settings: Settings {
                 problems: self.problems,
                 seed: self.seed,
-                costs: self.costs,
-                noise: self.noise.unwrap_or(standard.noise),
-                max_cost: self.max_cost.unwrap_or(standard.max_cost),
+                noise: self.noise.unwrap_or(usual.noise),
+                max_cost: self.max_cost.unwrap_or(usual_max_cost),
+                costs,
                 lengthscales,
-                ..standard
+                ..usual
             },
             instances: self.instances.0,
             algorithms: self.algorithms,
             shard: self.shard,
             threads: self.threads.unwrap_or_else(cores),
             out: self.out,
-        }
+        })
     }
 }
 
@@ -148,7 +133,7 @@ fn cores() -> usize {
 
 pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
-        Command::Run(arguments) => run_lab(&arguments.lab()),
+        Command::Run(arguments) => run_lab(&arguments.lab()?),
         Command::Check(arguments) => check(arguments),
     }
 }
@@ -191,7 +176,7 @@ const TOLERANCES: [f64; 3] = [1e-6, 0.005, 0.01];
 
 fn check(arguments: CheckArguments) -> Result<ExitCode, Error> {
     let problems = Some(arguments.problems);
-    let settings = Settings { problems, ..Settings::paper(arguments.family.into()) };
+    let settings = Settings { problems, ..Settings::usual(&arguments.family)? };
     let instances = settings.instances(&arguments.instances.0)?;
     let mut worst = [0.0_f64; 3];
     let mut good = true;

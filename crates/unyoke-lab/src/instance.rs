@@ -1,6 +1,7 @@
 //! A problem whose true objectives are known, so that what a study finds can be judged.
 
 use crate::error::Result;
+use crate::formulas::{Formula, Input};
 use unyoke::{Design, Direction, Parameter, Problem};
 use unyoke_math::Points;
 use unyoke_math::gp::Gp;
@@ -26,6 +27,8 @@ pub struct Instance {
 pub(crate) enum Truth {
     /// The posterior mean of a Gaussian process for each objective, on the unit cube.
     Sampled(Vec<Gp>),
+    /// A formula, in its own units and directions.
+    Formula(Formula),
 }
 
 impl Instance {
@@ -37,6 +40,14 @@ impl Instance {
                 let columns = columns.collect::<Result<Vec<_>, _>>()?;
                 let row = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
                 Ok(Points::from_rows(columns.len(), (0..points.len()).map(row))?)
+            }
+            Truth::Formula(formula) => {
+                let values = |unit: &[f64]| {
+                    let inputs: Vec<f64> = formula.inputs.iter().zip(unit).map(scaled).collect();
+                    let values = formula.evaluate(&inputs).into_iter().enumerate();
+                    values.map(|(m, value)| self.sign(m) * value).collect::<Vec<f64>>()
+                };
+                Ok(Points::from_rows(formula.objectives.len(), points.rows().map(values))?)
             }
         }
     }
@@ -81,4 +92,9 @@ impl Instance {
     pub fn has_common_units(&self) -> bool {
         matches!(self.truth, Truth::Sampled(_))
     }
+}
+
+/// The value of an input that lies at `unit` between its bounds.
+fn scaled((input, unit): (&Input, &f64)) -> f64 {
+    input.low + unit * (input.high - input.low)
 }

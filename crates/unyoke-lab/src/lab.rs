@@ -80,7 +80,7 @@ struct Job<'a> {
 impl Lab {
     /// The folder of the runs of the lab's family.
     pub fn folder(&self) -> PathBuf {
-        family_folder(&self.out, self.settings.family.name())
+        family_folder(&self.out, &self.settings.family)
     }
 
     /// Makes all runs that are not there yet. A run that fails does not stop the others.

@@ -7,8 +7,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
+pub mod formulas;
 mod instance;
 mod family;
+mod suite;
 mod target;
 mod metrics;
 pub mod facts;
@@ -25,5 +27,6 @@ pub use lab::{Lab, Outcome, Progress, Shard};
 pub use metrics::{Recommendation, best_for_all, exact_regret, hypervolume_regret, regret};
 pub use run::{Protocol, run};
 pub use settings::Settings;
+pub use suite::{Source, Suite};
 pub use table::{Metrics, Row, read_run};
 pub use target::Target;

@@ -2,9 +2,9 @@
 //! never averaged.
 
 use crate::error::{Error, Result};
-use crate::family::{Family, published, sampled};
 use crate::instance::Instance;
 use crate::run::Protocol;
+use crate::suite::{Source, Suite};
 use crate::table::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use unyoke::Lengthscales;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Which problems.
-    pub family: Family,
+    pub family: String,
     /// A file of published instances; sampled from the seed if there is none.
     pub problems: Option<PathBuf>,
     /// From which all random numbers come.
@@ -32,18 +32,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The paper's: costs of 1 and 10, the family's noise, the published stop.
-    pub fn paper(family: Family) -> Self {
-        Self {
-            family,
+    /// The usual ones: for the paper's families costs of 1 and 10, and the published stop.
+    pub fn usual(family: &str) -> Result<Self> {
+        let suite = Suite::named(family)?;
+        let costs = suite.usual_costs();
+        Ok(Self {
+            family: suite.name().to_owned(),
             problems: None,
             seed: 0,
-            costs: vec![1.0, 10.0],
-            noise: family.noise().to_vec(),
-            max_cost: family.published_max_cost(),
-            lengthscales: Lengthscales::Isotropic,
+            noise: suite.usual_noise(),
+            max_cost: suite.usual_max_cost(&costs),
+            costs,
+            lengthscales: match suite {
+                Suite::Family(_) => Lengthscales::Isotropic,
+                Suite::Formula(_) => Lengthscales::PerInput,
+            },
             version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
+        })
     }
 
     /// The part of them that a single run needs.
@@ -53,27 +58,22 @@ impl Settings {
 
     /// Instances by number.
     pub fn instances(&self, ids: &[u32]) -> Result<Vec<Instance>> {
-        self.check()?;
-        let Some(path) = &self.problems else {
-            let instance =
-                |&id: &u32| sampled(self.family, id, self.seed, &self.costs, &self.noise);
-            return ids.iter().map(instance).collect();
-        };
-        let all = published(self.family, path, &self.costs, &self.noise)?;
-        let find = |&id: &u32| {
-            let found = all.iter().find(|instance| instance.id == id).cloned();
-            found.ok_or_else(|| Error::bad_file(path)(format!("has no instance {id}")))
-        };
-        ids.iter().map(find).collect()
+        let suite = Suite::named(&self.family)?;
+        self.check(&suite)?;
+        let problems = self.problems.as_deref();
+        let (costs, noise) = (&self.costs, &self.noise);
+        suite.instances(ids, &Source { problems, seed: self.seed, costs, noise })
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self, suite: &Suite) -> Result<()> {
         let refuse = |what, reason: String| Err(Error::Setting { what, reason });
-        if self.costs.len() != 2 || self.costs.iter().any(|c| !(c.is_finite() && *c > 0.0)) {
-            return refuse("costs", "needs two positive numbers, as in 1,10".to_owned());
+        let count = suite.objectives();
+        if self.costs.len() != count || self.costs.iter().any(|c| !(c.is_finite() && *c > 0.0)) {
+            return refuse("costs", format!("needs {count} positive numbers, one per objective"));
         }
-        if self.noise.len() != 2 || self.noise.iter().any(|sd| !(sd.is_finite() && *sd >= 0.0)) {
-            return refuse("noise", "needs two numbers that are not negative".to_owned());
+        if self.noise.len() != count || self.noise.iter().any(|sd| !(sd.is_finite() && *sd >= 0.0))
+        {
+            return refuse("noise", format!("needs {count} numbers that are not negative"));
         }
         if !(self.max_cost.is_finite() && self.max_cost > 0.0) {
             return refuse("max cost", "must be positive and finite".to_owned());

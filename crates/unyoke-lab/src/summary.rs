@@ -164,7 +164,7 @@ pub fn write(out: &Path) -> Result<()> {
             for metric in Metric::ALL {
                 for average in FamilyRuns::average(runs, metric, &costs) {
                     line(&[
-                        family.settings.family.name().to_owned(),
+                        family.settings.family.clone(),
                         algorithm.name().to_owned(),
                         metric.name().to_owned(),
                         average.cost.to_string(),

@@ -1,0 +1,113 @@
+//! Welded beam: a cheap beam that bends little and neither breaks nor buckles.
+//!
+//! Source: Ray and Liew (2002); as RE3-4-2 of Tanabe and Ishibuchi (2020), where the sum of
+//! violations is the third objective.
+
+use std::f64::consts::SQRT_2;
+
+use super::{Formula, excess, inputs, minimise, of_arrays};
+
+/// The load at the end of the beam in pounds.
+const LOAD: f64 = 6000.0;
+
+/// How far the beam stands out from the weld, in inches.
+const OVERHANG: f64 = 14.0;
+
+/// Young's modulus in psi.
+const YOUNG: f64 = 30e6;
+
+/// The shear modulus in psi.
+const SHEAR: f64 = 12e6;
+
+/// The problem with lengths in inches.
+pub(super) fn formula() -> Formula {
+    Formula {
+        name: "welded-beam",
+        source: "Ray, Liew, Eng. Optim. 34 (2002), as RE3-4-2 of Tanabe, Ishibuchi (2020); \
+                 reference: 1.1 times their nadir point",
+        inputs: inputs([
+            ("weld_thickness", 0.125, 5.0),
+            ("weld_length", 0.1, 10.0),
+            ("beam_height", 0.1, 10.0),
+            ("beam_thickness", 0.125, 5.0),
+        ]),
+        objectives: minimise(["cost", "deflection", "violation"]),
+        reference: Some(vec![41.56146687154, 19317.76, 467569274.2908]),
+        evaluate: of_arrays(evaluate),
+    }
+}
+
+fn evaluate(x: [f64; 4]) -> [f64; 3] {
+    let [weld_thickness, weld_length, height, thickness] = x;
+    let cost = 1.10471 * weld_thickness * weld_thickness * weld_length
+        + 0.04811 * height * thickness * (OVERHANG + weld_length);
+    let deflection = 4.0 * LOAD * OVERHANG.powi(3) / (YOUNG * thickness * height.powi(3));
+    let bending = 6.0 * LOAD * OVERHANG / (thickness * height * height);
+    let violation = excess(&[
+        (shear_stress(x), 13_600.0),
+        (bending, 30_000.0),
+        (weld_thickness, thickness),
+        (LOAD, buckling_load(height, thickness)),
+    ]);
+    [cost, deflection, violation]
+}
+
+/// The shear stress in the weld, √(τ′² + τ′τ″ l/R + τ″²), direct and by torsion.
+///
+/// τ′ = P/(√2 h l), τ″ = M R/J, M = P (L + l/2), R² = l²/4 + s², J = 2√2 h l (l²/12 + s²), with
+/// the weld's thickness h and length l, the beam's height t, and s = (h + t)/2.
+fn shear_stress([h, l, t, _]: [f64; 4]) -> f64 {
+    let s = (h + t) / 2.0;
+    let radius = (l * l / 4.0 + s * s).sqrt();
+    let moment = LOAD * (OVERHANG + l / 2.0);
+    let inertia = 2.0 * SQRT_2 * h * l * (l * l / 12.0 + s * s);
+    let direct = LOAD / (SQRT_2 * h * l);
+    let torsion = moment * radius / inertia;
+    (direct * direct + direct * torsion * l / radius + torsion * torsion).sqrt()
+}
+
+/// The load under which the beam buckles, 4.013 E √(t²b⁶/36) / L² · (1 − t/(2L) √(E/(4G))).
+fn buckling_load(height: f64, thickness: f64) -> f64 {
+    let slender = 4.013 * YOUNG * height * thickness.powi(3) / 6.0 / (OVERHANG * OVERHANG);
+    slender * (1.0 - height / (2.0 * OVERHANG) * (YOUNG / (4.0 * SHEAR)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::assert_values;
+    use super::*;
+
+    const THIN: [f64; 4] = [0.125, 0.1, 0.1, 0.125];
+    const THICK: [f64; 4] = [5.0, 10.0, 10.0, 5.0];
+
+    // Computed with RE32 of jMetalPy 1.9.0.
+    #[test]
+    fn values_agree_with_another_implementation() {
+        assert_values(
+            &formula(),
+            &[
+                (&[2.5625, 5.05, 5.05, 2.5625], &[48.492596554296874, 0.006651752562671657, 0.0]),
+                (&THIN, &[0.010205496875, 17561.599999999995, 425062976.62751037]),
+                (&THICK, &[333.9095, 0.00043904, 0.0]),
+                (
+                    &[0.792875, 8.2477, 2.9809, 3.142625],
+                    &[15.754592153895855, 0.026371771970533905, 0.0],
+                ),
+                (
+                    &[3.737375, 0.6742, 8.8417, 1.81175],
+                    &[21.712272771881004, 0.001752945841947009, 1.9256250000000001],
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn extremes_are_those_published_with_the_suite() {
+        // Ideal (0.010205496875, 0.00043904, 0), nadir (37.78, 17561.6, 425062976.628).
+        let (thin, thick) = (formula().evaluate(&THIN), formula().evaluate(&THICK));
+        assert!((thin[0] - 0.010205496875).abs() < 1e-12);
+        assert!((thick[1] - 0.00043904).abs() < 1e-12);
+        assert!((thin[1] - 17561.6).abs() < 1e-8);
+        assert!((thin[2] - 425062976.628).abs() < 1e-3);
+    }
+}
