@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use unyoke::{Algorithm, Lengthscales};
 use unyoke_lab::facts::deviations;
-use unyoke_lab::{Error, Lab, Outcome, Progress, Settings, Shard, Suite, summary};
+use unyoke_lab::{
+    Error, Lab, Outcome, Progress, Settings, Shard, Suite, summary, write_figures, write_report,
+};
 
 /// Ticks of the progress bar per run.
 const TICKS: f64 = 1000.0;
@@ -18,6 +20,16 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a file of published instances against figures that were computed independently.
     Check(CheckArguments),
+    /// Draw the figures of finished runs, as SVG and PNG, into DIR/figures.
+    Figures {
+        /// A folder that `unyoke lab run` filled.
+        dir: PathBuf,
+    },
+    /// Write DIR/report.html: figures, tables and how they were made, in one page.
+    Report {
+        /// A folder that `unyoke lab run` filled.
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +147,16 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(arguments) => run_lab(&arguments.lab()?),
         Command::Check(arguments) => check(arguments),
+        Command::Figures { dir } => {
+            for file in write_figures(&dir)? {
+                eprintln!("{}", file.display());
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Report { dir } => {
+            eprintln!("{}", write_report(&dir)?.display());
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

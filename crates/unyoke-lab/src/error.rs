@@ -53,6 +53,9 @@ pub enum Error {
         /// Why not, and what would do.
         reason: String,
     },
+    /// A figure cannot be drawn.
+    #[error(transparent)]
+    Draw(#[from] crate::draw::DrawError),
     /// The engine refused.
     #[error(transparent)]
     Engine(#[from] unyoke::Error),

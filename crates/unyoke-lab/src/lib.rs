@@ -3,7 +3,8 @@
 //! An [`Instance`] is a problem whose true objectives are known; its [`Target`] is what a perfect
 //! decision maker would get. [`run`] plays one study on it and measures after every evaluation,
 //! [`Lab`] does so for many instances and algorithms and keeps what it finished, [`summary`]
-//! averages. Modules stand in the order of the flow; each uses only those above it.
+//! averages. [`draw`] turns shapes and axes into pictures, [`figures`] results into the figures of
+//! the paper, [`report`] both into one page. Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
@@ -19,7 +20,12 @@ mod table;
 mod settings;
 mod lab;
 pub mod summary;
+pub mod draw;
+pub mod figures;
+pub mod report;
+mod album;
 
+pub use album::{write_figures, write_report};
 pub use error::{Error, Result};
 pub use family::{Family, published, sampled};
 pub use instance::Instance;

@@ -7,13 +7,16 @@ use crate::table::{Metrics, Row};
 use crate::target::Target;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use unyoke::{Algorithm, Config, Lengthscales, Status, Study, Suggestion, Units};
+use unyoke::{
+    Algorithm, Config, Design, Event, Journal, Lengthscales, MemoryJournal, Parameter, Record,
+    Status, Study, Suggestion, Units,
+};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 use unyoke_math::random::{Rng, seed_for};
 
 /// Designs of the recommended set.
-const RECOMMENDED: usize = 1000;
+pub(crate) const RECOMMENDED: usize = 1000;
 /// The stream of random numbers that the observation noise comes from.
 const NOISE: u64 = 1;
 
@@ -97,6 +100,32 @@ pub fn run(
         });
         advanced(spent);
     }
+}
+
+/// The study of a run as it was after `rows`.
+pub(crate) fn replay(
+    instance: &Instance,
+    target: &Target,
+    algorithm: Algorithm,
+    protocol: &Protocol,
+    rows: &[Row],
+) -> Result<Study> {
+    let config = protocol.config(instance, target, algorithm);
+    let initial = config.initial.designs.unwrap_or(0) * instance.problem.objectives.len();
+    let seed = protocol.seed_for(instance);
+    let problem = instance.problem.clone();
+    let mut records = vec![Record::from(Event::Created { problem, config, seed })];
+    for (i, row) in rows.iter().enumerate() {
+        let (evaluation, value) = (i as u64, row.value);
+        let names = instance.problem.parameters.iter().map(Parameter::name);
+        let design = names.zip(&row.design).fold(Design::new(), |d, (name, &x)| d.with(name, x));
+        let (objective, cost, initial) = (row.objective.clone(), row.cost, i < initial);
+        records.push(Event::Asked { evaluation, design, objective, cost, initial }.into());
+        records.push(Event::Told { evaluation, value }.into());
+    }
+    let mut journal = MemoryJournal::default();
+    journal.append(0, &records).map_err(unyoke::Error::from)?;
+    Ok(Study::open(journal)?)
 }
 
 /// The value of an evaluation, with noise. The n-th observation of an objective has the same

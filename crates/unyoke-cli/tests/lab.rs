@@ -1,0 +1,107 @@
+//! The lab as a user runs it: killed, resumed, split, with one thread or two.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Three instances, two algorithms, a small budget.
+fn lab(out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unyoke"));
+    command.args(["lab", "run", "--family", "lengthscales", "--instances", "0-2"]);
+    command.args(["--algorithms", "c-mokg,makg", "--max-cost", "72", "--out"]).arg(out).args(more);
+    command
+}
+
+fn succeeds(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn runs(out: &Path) -> Vec<PathBuf> {
+    let folders = ["c-mokg", "makg"].map(|name| out.join("runs/lengthscales").join(name));
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let files = files.map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some()).collect();
+    files.sort();
+    files
+}
+
+/// Everything in the files of runs but the times, which no two runs share.
+fn numbers(out: &Path) -> Vec<Vec<String>> {
+    let timeless = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let line = |line: &str| line.split(',').take(11).collect::<Vec<_>>().join(",");
+        text.lines().map(line).collect::<Vec<String>>()
+    };
+    runs(out).iter().map(timeless).collect()
+}
+
+#[test]
+fn a_killed_lab_goes_on_where_it_was_and_ends_like_an_unbroken_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    succeeds(&mut lab(&whole, &["--threads", "1"]));
+    assert_eq!(runs(&whole).len(), 6);
+
+    let mut child = lab(&broken, &["--threads", "2"]).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while runs(&broken).len() < 2 && begun.elapsed() < Duration::from_secs(300) {
+        assert!(child.try_wait().unwrap().is_none(), "it must be killed in the middle");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let saved = runs(&broken);
+    assert!((2..6).contains(&saved.len()), "{saved:?}");
+    let times = |path: &PathBuf| std::fs::metadata(path).unwrap().modified().unwrap();
+    let before: Vec<_> = saved.iter().map(times).collect();
+
+    let output = succeeds(&mut lab(&broken, &["--threads", "2"]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("{} found", saved.len())), "{said}");
+    assert_eq!(saved.iter().map(times).collect::<Vec<_>>(), before, "nothing is repeated");
+    assert_eq!(numbers(&whole), numbers(&broken), "one thread or two, broken or whole");
+    let summary = |out: &Path| std::fs::read_to_string(out.join("summary.csv")).unwrap();
+    assert_eq!(summary(&whole), summary(&broken));
+    assert!(
+        summary(&whole).starts_with("family,algorithm,metric,cost,mean,standard_error,instances\n")
+    );
+}
+
+#[test]
+fn shards_make_up_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    let less = ["--instances", "0", "--max-cost", "67", "--algorithms", "c-mokg,makg"];
+    let shard = |part: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unyoke"));
+        command.args(["lab", "run", "--family", "lengthscales", "--shard", part, "--out"]);
+        succeeds(command.arg(out).args(less));
+        runs(out).len()
+    };
+    assert_eq!([shard("1/2"), shard("2/2"), shard("1/1")], [1, 2, 2]);
+}
+
+#[test]
+fn mistakes_are_told_and_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let refused = |more: &[&str], expected: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unyoke"));
+        command.args(["lab", "run", "--family", "lengthscales", "--instances", "0", "--out"]);
+        let output = command.arg(&out).args(more).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(expected), "{more:?}: {said}");
+    };
+    refused(&["--costs", "1"], "needs 2 positive numbers");
+    refused(&["--costs", "1,-1"], "needs 2 positive numbers");
+    refused(&["--algorithms", "c-mogk"], "did you mean");
+    refused(&["--shard", "3/2"], "i from 1 to n");
+    refused(&["--problems", "/nowhere/at/all.json"], "/nowhere/at/all.json");
+    refused(&["--max-cost", "nan"], "must be positive");
+    assert!(!out.exists(), "nothing was begun");
+    succeeds(&mut lab(&out, &["--shard", "1/100"]));
+    refused(&["--seed", "7", "--max-cost", "72"], "seed 0, not 7");
+}
