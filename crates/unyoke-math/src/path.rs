@@ -12,7 +12,7 @@ use crate::gp::Gp;
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::points::Points;
 use crate::random::Rng;
-use crate::simd::{cos_sin_turns, dot, vectorised};
+use crate::simd::{cos_sin_turns, cos_turns, dot, vectorised};
 use std::f64::consts::TAU;
 use std::ops::Range;
 
@@ -55,25 +55,25 @@ impl Waves {
     }
 
     /// Adds p(x) at the points of `range`.
+    ///
+    /// Point by point: there are always many waves, but often few points.
     fn add_values(&self, points: &Scaled, range: Range<usize>, out: &mut [f64]) {
-        let mut turns = [0.0; CHUNK];
-        let turns = &mut turns[..out.len()];
-        for (f, &amplitude) in self.amplitudes.iter().enumerate() {
-            turns.fill(self.phases[f]);
+        let mut cosines = vec![0.0; self.phases.len()];
+        for (value, i) in out.iter_mut().zip(range) {
+            cosines.copy_from_slice(&self.phases);
             vectorised(
                 #[inline(always)]
                 || {
                     for (d, column) in self.frequencies.iter().enumerate() {
-                        let frequency = column[f];
-                        for (t, z) in turns.iter_mut().zip(&points.column(d)[range.clone()]) {
-                            *t = frequency.mul_add(*z, *t);
+                        let z = points.column(d)[i];
+                        for (t, frequency) in cosines.iter_mut().zip(column) {
+                            *t = frequency.mul_add(z, *t);
                         }
                     }
-                    for (value, t) in out.iter_mut().zip(turns.iter()) {
-                        *value = amplitude.mul_add(cos_sin_turns(*t).cos, *value);
-                    }
+                    cosines.iter_mut().for_each(|t| *t = cos_turns(*t));
                 },
             );
+            *value += dot(&self.amplitudes, &cosines);
         }
     }
 
