@@ -2,8 +2,10 @@
 //!
 //! - `cargo xtask test`: everything that must pass before a change lands.
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
+//! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
 
 mod bench;
+mod postgres;
 mod test;
 
 use std::path::PathBuf;
@@ -19,7 +21,8 @@ fn main() -> ExitCode {
         ["test"] => test::all(),
         ["bench"] => bench::all(None),
         ["bench", filter] => bench::all(Some(filter)),
-        _ => Err("usage: cargo xtask test | cargo xtask bench [FILTER]".to_owned()),
+        ["postgres", command @ ..] => postgres::with(command),
+        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND...".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

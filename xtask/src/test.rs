@@ -1,5 +1,6 @@
 //! The one test command: formatting, lints, tests, documentation.
 
+use crate::postgres::{self, Postgres};
 use crate::{Outcome, cargo, run};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -12,7 +13,10 @@ pub(crate) fn all() -> Outcome {
     step("lints", || {
         run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     })?;
-    step("tests", || run(&mut cargo(&["test", "--workspace"])))?;
+    step("tests", || {
+        let server = Postgres::start()?;
+        run(cargo(&["test", "--workspace"]).env(postgres::VARIABLE, server.url()))
+    })?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))

@@ -1,0 +1,202 @@
+//! A PostgreSQL server for the tests: found or installed, alone in a temporary folder, gone afterwards.
+
+use crate::{Outcome, run};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Tells tests where the server is. Whoever sets it beforehand has a server of their own.
+pub(crate) const VARIABLE: &str = "UNYOKE_TEST_POSTGRES";
+
+/// What is needed of an installation.
+const PROGRAMS: [&str; 4] = ["initdb", "postgres", "pg_ctl", "pg_isready"];
+
+/// How long a server may take to start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server, which is stopped and deleted with this value if it was started here.
+pub(crate) struct Postgres {
+    url: String,
+    cluster: Option<Cluster>,
+}
+
+/// Data and process of a server that was started here.
+struct Cluster {
+    programs: PathBuf,
+    folder: PathBuf,
+    process: Child,
+}
+
+/// Runs a command with a server.
+pub(crate) fn with(command: &[&str]) -> Outcome {
+    let [program, arguments @ ..] = command else {
+        return Err("usage: cargo xtask postgres COMMAND...".to_owned());
+    };
+    let postgres = Postgres::start()?;
+    run(Command::new(program).args(arguments).env(VARIABLE, postgres.url()))
+}
+
+impl Postgres {
+    /// The server of the user's, or else a new one.
+    pub(crate) fn start() -> Result<Self, String> {
+        if let Ok(url) = std::env::var(VARIABLE) {
+            return Ok(Self { url, cluster: None });
+        }
+        let programs = match find() {
+            Some(programs) => programs,
+            None => {
+                install()?;
+                find().ok_or("PostgreSQL was installed but cannot be found")?
+            }
+        };
+        let cluster = Cluster::start(programs)?;
+        // Through a socket in a folder nobody else may enter: no port to collide with.
+        let host = cluster.folder.display().to_string().replace('/', "%2F");
+        Ok(Self { url: format!("postgres://postgres@{host}/postgres"), cluster: Some(cluster) })
+    }
+
+    /// How to connect, with the right to create databases.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.stop();
+        }
+    }
+}
+
+impl Cluster {
+    fn start(programs: PathBuf) -> Result<Self, String> {
+        let mut make = as_server_user("mktemp")?;
+        // A short path: names of sockets have about a hundred characters at most.
+        let made = make.args(["-d", "/tmp/unyoke-postgres-XXXXXX"]).output();
+        let made = made.map_err(|error| format!("{make:?} did not start: {error}"))?;
+        if !made.status.success() {
+            return Err(format!("{make:?}: {}", String::from_utf8_lossy(&made.stderr)));
+        }
+        let folder = PathBuf::from(String::from_utf8_lossy(&made.stdout).trim());
+        let process = initialise(&programs, &folder).and_then(|()| launch(&programs, &folder));
+        let process = process.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+        let mut cluster = Self { programs, folder, process };
+        let ready = cluster.wait();
+        ready.inspect_err(|_| cluster.stop())?;
+        Ok(cluster)
+    }
+
+    /// Waits until connections are accepted.
+    fn wait(&mut self) -> Outcome {
+        let start = Instant::now();
+        loop {
+            let mut ask = Command::new(self.programs.join("pg_isready"));
+            let answer = ask.arg("-h").arg(&self.folder).stdout(Stdio::null()).status();
+            if answer.is_ok_and(|status| status.success()) {
+                return Ok(());
+            }
+            let ended = self.process.try_wait().is_ok_and(|status| status.is_some());
+            if ended || start.elapsed() > PATIENCE {
+                let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                return Err(format!("PostgreSQL did not start:\n{log}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Nothing is reported here: the outcome of the tests is what counts.
+    fn stop(&mut self) {
+        if let Ok(mut stop) = as_server_user(self.programs.join("pg_ctl")) {
+            stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"]);
+            let _ = stop.arg(self.folder.join("data")).stderr(Stdio::null()).status();
+        }
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn initialise(programs: &Path, folder: &Path) -> Outcome {
+    let mut initdb = as_server_user(programs.join("initdb"))?;
+    initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]);
+    initdb.args(["--no-sync", "--pgdata"]).arg(folder.join("data"));
+    run(initdb.stdout(Stdio::null()))
+}
+
+/// The server as a child of ours, not a daemon: an interrupt from the keyboard reaches it too.
+fn launch(programs: &Path, folder: &Path) -> Result<Child, String> {
+    let failed = |error: std::io::Error| format!("PostgreSQL did not start: {error}");
+    let log = File::create(folder.join("log")).map_err(failed)?;
+    let mut server = as_server_user(programs.join("postgres"))?;
+    server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    // Tests kill clients, never the server or the machine, so it need not wait for the disk.
+    for setting in ["listen_addresses=", "fsync=off", "full_page_writes=off"] {
+        server.args(["-c", setting]);
+    }
+    let errors = log.try_clone().map_err(failed)?;
+    server.stdin(Stdio::null()).stdout(log).stderr(errors).spawn().map_err(failed)
+}
+
+/// A command that runs as a user whom PostgreSQL accepts, which root is not.
+fn as_server_user(program: impl AsRef<std::ffi::OsStr>) -> Result<Command, String> {
+    let mut command = if !is_root() {
+        Command::new(program)
+    } else if id(&["-u", "postgres"]).is_some() {
+        let mut runuser = Command::new("runuser");
+        runuser.args(["-u", "postgres", "--"]).arg(program);
+        runuser
+    } else {
+        return Err("PostgreSQL does not run as root, and there is no user postgres; create one, \
+                    or run the tests as another user"
+            .to_owned());
+    };
+    command.current_dir("/");
+    Ok(command)
+}
+
+fn is_root() -> bool {
+    id(&["-u"]).as_deref() == Some("0")
+}
+
+fn id(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("id").args(arguments).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The folder of the newest installation with all that is needed.
+fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("initdb"));
+    // Often only a link to some of the programs is on the path: the others are where it leads.
+    let on_path = on_path.filter_map(|link| Some(link.canonicalize().ok()?.parent()?.to_owned()));
+    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    versions.sort_by_key(|folder| std::cmp::Reverse(number(folder)));
+    let installed = versions.into_iter().map(|folder| folder.join("bin"));
+    on_path
+        .chain(installed)
+        .find(|folder| PROGRAMS.iter().all(|program| folder.join(program).is_file()))
+}
+
+/// The version in the name of a folder.
+fn number(folder: &Path) -> Option<u32> {
+    folder.file_name()?.to_str()?.parse().ok()
+}
+
+/// Installs PostgreSQL with the package manager of Debian and Ubuntu.
+fn install() -> Outcome {
+    let by_hand = format!(
+        "the tests need PostgreSQL: install its server (initdb, pg_ctl) with your package \
+         manager, or set {VARIABLE} to the URL of a database"
+    );
+    eprintln!("PostgreSQL is needed for the tests and is not here: installing it with apt-get");
+    for arguments in [&["update"][..], &["install", "-y", "postgresql"]] {
+        let mut apt = Command::new(if is_root() { "env" } else { "sudo" });
+        apt.args(if is_root() { &[][..] } else { &["env"] });
+        apt.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]).args(arguments);
+        run(&mut apt).map_err(|error| format!("{by_hand} ({error})"))?;
+    }
+    Ok(())
+}
