@@ -1,0 +1,180 @@
+//! What can go wrong with a store, each with the data a caller needs to act on it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+use unyoke::JournalError;
+
+/// Result of this crate's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything a store refuses or cannot do, and why.
+///
+/// A `location` is as [`Location`](crate::Location) displays it, without password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A text that names neither a file nor a database.
+    #[error("{location:?} is not a place for a study: {reason}")]
+    BadLocation {
+        /// The text, without what may be a password.
+        location: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nothing was ever written there.
+    #[error("there is no study at {location}; `unyoke run` creates it")]
+    NoStudy {
+        /// Where it was looked for.
+        location: String,
+    },
+    /// A study is there already, so none can be created.
+    #[error("there is a study at {location} already")]
+    StudyExists {
+        /// Where it is.
+        location: String,
+    },
+    /// The file is something else. It was left as it is.
+    #[error("{} is not a study: {reason}", path.display())]
+    NotAStudy {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        reason: String,
+    },
+    /// What was stored does not make sense any more.
+    #[error("the study at {location} is damaged: {reason}")]
+    Damaged {
+        /// Where it is.
+        location: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Tables laid out by a newer version of this crate. They were left as they are.
+    #[error("{location} has layout {found}, this version knows up to {known}; use a newer Unyoke")]
+    NewerLayout {
+        /// Where it is.
+        location: String,
+        /// The version of the layout met.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+    /// A record written by a newer version of the engine. It was left as it is.
+    #[error("the journal has format {found}, this version reads up to format {known}")]
+    NewerRecord {
+        /// The format of the record met.
+        found: u32,
+        /// The newest format known here.
+        known: u32,
+    },
+    /// Somebody else appended in the meantime: read on from `expected`, then decide afresh.
+    #[error("the journal has {found} records where {expected} were expected")]
+    Conflict {
+        /// Number of records the writer knew of.
+        expected: u64,
+        /// Number of records there are.
+        found: u64,
+    },
+    /// No permission to write.
+    #[error("{location} is read-only: {reason}")]
+    ReadOnly {
+        /// Where the study is or should be.
+        location: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// No space left. Everything that was acknowledged is intact.
+    #[error("no space is left for {location}")]
+    Full {
+        /// Where the study is.
+        location: String,
+    },
+    /// Others kept the file locked for too long.
+    #[error("{location} was locked by others for {} s", waited.as_secs())]
+    Busy {
+        /// Where the study is.
+        location: String,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The file is no longer where it was opened: written records would be lost.
+    #[error("{} was moved, deleted or replaced while it was open", path.display())]
+    Moved {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// A file system shared between machines, where locks of SQLite cannot be relied upon.
+    #[error(
+        "{} is on a network file system ({kind}); use a local disk, or PostgreSQL for many machines",
+        path.display()
+    )]
+    NetworkFileSystem {
+        /// The file.
+        path: PathBuf,
+        /// What kind it is.
+        kind: &'static str,
+    },
+    /// The SQLite in this program can lose commits.
+    #[error("SQLite {found} can lose commits; at least {needed} is needed")]
+    OldSqlite {
+        /// Its version.
+        found: String,
+        /// The oldest version accepted.
+        needed: String,
+    },
+    /// The database cannot be reached, or the connection broke. The next call connects again.
+    ///
+    /// If it broke during a write, that may or may not have been carried out: read to find out.
+    #[error("{location} cannot be reached: {reason}")]
+    Unreachable {
+        /// Where the study is.
+        location: String,
+        /// What was said.
+        reason: String,
+    },
+    /// A text that not every database can keep.
+    #[error("the {what} contains a NUL character, which cannot be stored")]
+    BadText {
+        /// What the text is: "owner" or "outcome".
+        what: &'static str,
+    },
+    /// Any other complaint of the file system or database.
+    #[error("{location} failed: {reason}")]
+    Failed {
+        /// Where the study is.
+        location: String,
+        /// What was said.
+        reason: String,
+    },
+}
+
+impl From<Error> for JournalError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Conflict { expected, found } => Self::Conflict { expected, found },
+            Error::NewerRecord { found, known } => Self::Format { found, known },
+            other => Self::Storage { reason: other.to_string() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_error_keeps_what_a_study_acts_on() {
+        let conflict = Error::Conflict { expected: 3, found: 5 };
+        assert_eq!(JournalError::from(conflict), JournalError::Conflict { expected: 3, found: 5 });
+        let newer = Error::NewerRecord { found: 2, known: 1 };
+        assert_eq!(JournalError::from(newer), JournalError::Format { found: 2, known: 1 });
+        let full = JournalError::from(Error::Full { location: "blade.db".into() });
+        assert_eq!(full, JournalError::Storage { reason: "no space is left for blade.db".into() });
+    }
+
+    #[test]
+    fn a_missing_study_says_how_to_get_one() {
+        let error = Error::NoStudy { location: "blade.db".into() };
+        assert_eq!(error.to_string(), "there is no study at blade.db; `unyoke run` creates it");
+    }
+}

@@ -1,0 +1,378 @@
+//! A study in a file of its own, through SQLite. The only file that knows `rusqlite`.
+//!
+//! Writes are short transactions that begin with the lock for writing, so they never fail half-way
+//! for want of it. With a write-ahead log, reading neither waits for writing nor holds it up.
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, params};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use unyoke::Record;
+
+use crate::backend::Backend;
+use crate::clock::{Clock, microseconds};
+use crate::error::{Error, Result};
+use crate::file::{self, Identity};
+use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
+use crate::{schema, text};
+
+/// Tells our files from other SQLite files: "UNYK".
+const APPLICATION: i64 = 0x554e_594b;
+
+/// Versions before this one can lose a commit that meets the restart of the write-ahead log.
+const OLDEST: i32 = 3_051_003;
+
+/// How long SQLite itself waits for a lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long we try again: in some situations SQLite gives up without waiting.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A pause before trying again.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A file with one study. Clones share one connection and take turns.
+#[derive(Debug, Clone)]
+pub(crate) struct Sqlite {
+    file: Arc<File>,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    identity: Option<Identity>,
+    connection: Mutex<Connection>,
+    patience: Duration,
+}
+
+/// What a file turned out to be.
+enum Found {
+    /// An empty file, which can become a study.
+    Nothing,
+    /// A file of ours with this version of the layout.
+    Layout(i64),
+}
+
+impl Sqlite {
+    /// The study in an existing file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let path = file::full(path)?;
+        file::check_existing(&path)?;
+        let file = File::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let found = file.identify()?;
+        if !file.has_records(&found)? {
+            return Err(Error::NoStudy { location: file.location() });
+        }
+        file.prepare(&found)?;
+        Ok(Self { file: Arc::new(file), clock: Clock::system() })
+    }
+
+    /// A place for a study in a file that has none yet.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let path = file::full(path)?;
+        file::check_possible(&path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let file = File::connect(path, flags)?;
+        let found = file.identify()?;
+        if file.has_records(&found)? {
+            return Err(Error::StudyExists { location: file.location() });
+        }
+        file.prepare(&found)?;
+        Ok(Self { file: Arc::new(file), clock: Clock::system() })
+    }
+
+    pub(crate) fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+}
+
+impl File {
+    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
+        check_version(rusqlite::version_number())?;
+        let failed = |error| failure(&path, Duration::ZERO, error);
+        let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        // Until the file is known to be ours, not even its log is tidied up.
+        keep_log(&connection, true).map_err(failed)?;
+        let identity = Identity::of(&path);
+        Ok(Self { path, identity, connection: Mutex::new(connection), patience: PATIENCE })
+    }
+
+    /// What the file is, without writing to it; fails if it is somebody else's or newer.
+    fn identify(&self) -> Result<Found> {
+        let [application, layout, tables] = self.patiently(|connection| {
+            let tables =
+                connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+            Ok([pragma(connection, "application_id")?, pragma(connection, "user_version")?, tables])
+        })?;
+        match (application, layout, tables) {
+            (0, 0, 0) => Ok(Found::Nothing),
+            (APPLICATION, found, _) if found > schema::NEWEST => {
+                let location = self.location();
+                Err(Error::NewerLayout { location, found, known: schema::NEWEST })
+            }
+            (APPLICATION, found @ 1.., _) => Ok(Found::Layout(found)),
+            _ => {
+                let reason = "it is an SQLite file of another program".to_owned();
+                Err(Error::NotAStudy { path: self.path.clone(), reason })
+            }
+        }
+    }
+
+    /// Whether the study has begun. Its last record must be one that this version can read. It has
+    /// the newest format of all: a version that does not know it could not have appended after it.
+    fn has_records(&self, found: &Found) -> Result<bool> {
+        let Found::Layout(_) = found else { return Ok(false) };
+        let last: Option<(i64, String)> = self.patiently(|connection| {
+            let query = "SELECT position, record FROM journal ORDER BY position DESC LIMIT 1";
+            connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })?;
+        let Some((position, record)) = last else { return Ok(false) };
+        text::check_format(&self.location(), position.cast_unsigned(), &record)?;
+        Ok(true)
+    }
+
+    /// Settings of the connection, and the newest layout.
+    fn prepare(&self, found: &Found) -> Result<()> {
+        let mode: String = self.patiently(|connection| {
+            keep_log(connection, false)?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            // On macOS nothing less reaches the disk; elsewhere it means nothing.
+            connection.pragma_update(None, "fullfsync", true)?;
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        })?;
+        if mode != "wal" {
+            let reason = format!("no write-ahead log is possible here, only {mode:?}");
+            return Err(Error::Failed { location: self.location(), reason });
+        }
+        match found {
+            Found::Layout(schema::NEWEST) => Ok(()),
+            _ => self.migrate(),
+        }
+    }
+
+    /// Takes the missing steps. Others may be doing the same, so the version is read again.
+    fn migrate(&self) -> Result<()> {
+        let found = self.write(|transaction| {
+            let found = pragma(transaction, "user_version")?;
+            for step in schema::missing(&schema::SQLITE, found) {
+                transaction.execute_batch(step)?;
+            }
+            if found < schema::NEWEST {
+                transaction.pragma_update(None, "user_version", schema::NEWEST)?;
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+            }
+            Ok(found)
+        })?;
+        if found <= schema::NEWEST {
+            return Ok(());
+        }
+        Err(Error::NewerLayout { location: self.location(), found, known: schema::NEWEST })
+    }
+
+    /// Carries out `work` in a transaction, all or nothing, and on disk when this returns.
+    fn write<T>(&self, work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        self.check_in_place()?;
+        let done = self.patiently(|connection| {
+            let behavior = rusqlite::TransactionBehavior::Immediate;
+            let transaction = connection.transaction_with_behavior(behavior)?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })?;
+        // Nothing is acknowledged that went into a file nobody will find again.
+        self.check_in_place()?;
+        Ok(done)
+    }
+
+    /// Does `work`, again if others hold the lock.
+    fn patiently<T>(
+        &self,
+        mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let start = Instant::now();
+        let mut connection = self.connection();
+        loop {
+            match work(&mut connection) {
+                Ok(done) => return Ok(done),
+                Err(error) if is_busy(&error) && start.elapsed() < self.patience => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(failure(&self.path, start.elapsed(), error)),
+            }
+        }
+    }
+
+    /// The connection. A thread that panicked while it had it left no transaction open: that
+    /// was rolled back on the way out.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_in_place(&self) -> Result<()> {
+        if Identity::of(&self.path) == self.identity {
+            return Ok(());
+        }
+        Err(Error::Moved { path: self.path.clone() })
+    }
+
+    fn location(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Backend for Sqlite {
+    fn read(&self, from: u64) -> Result<Vec<Record>> {
+        let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
+        let rows: Vec<(i64, String)> = self.file.patiently(|connection| {
+            let query =
+                "SELECT position, record FROM journal WHERE position >= ?1 ORDER BY position";
+            let mut statement = connection.prepare_cached(query)?;
+            statement.query_map([first], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })?;
+        let location = self.file.location();
+        text::read(&location, from, &text::gapless(&location, first, rows)?)
+    }
+
+    fn append(&self, at: u64, records: &[Record]) -> Result<()> {
+        let texts = text::write(&self.file.location(), records)?;
+        let found = self.file.write(|transaction| {
+            let query = "SELECT coalesce(max(position) + 1, 0) FROM journal";
+            let found: i64 = transaction.query_row(query, [], |row| row.get(0))?;
+            if found.cast_unsigned() == at {
+                let insert = "INSERT INTO journal (position, record) VALUES (?1, ?2)";
+                let mut statement = transaction.prepare_cached(insert)?;
+                for (index, text) in texts.iter().enumerate() {
+                    statement.execute(params![found.saturating_add(index as i64), text])?;
+                }
+            }
+            Ok(found.cast_unsigned())
+        })?;
+        if found == at { Ok(()) } else { Err(Error::Conflict { expected: at, found }) }
+    }
+
+    fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        let attempt: Option<u32> = self.file.write(|transaction| {
+            let now = self.clock.now();
+            let expires = now.saturating_add(microseconds(ttl));
+            let claim = "INSERT INTO lease (evaluation, attempt, owner, expires)
+                VALUES (?1, 1, ?2, ?3)
+                ON CONFLICT (evaluation) DO UPDATE
+                SET attempt = attempt + 1, owner = excluded.owner, expires = excluded.expires
+                WHERE expires IS NULL OR expires <= ?4
+                RETURNING attempt";
+            let mut statement = transaction.prepare_cached(claim)?;
+            let values = params![evaluation.cast_signed(), owner, expires, now];
+            statement.query_row(values, |row| row.get(0)).optional()
+        })?;
+        Ok(attempt.map(|attempt| Lease { evaluation, attempt, owner: owner.to_owned() }))
+    }
+
+    fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
+        let changed = self.file.write(|transaction| {
+            let expires = self.clock.now().saturating_add(microseconds(ttl));
+            set_expiry(transaction, lease, Some(expires))
+        })?;
+        Ok(changed == 1)
+    }
+
+    fn release(&self, lease: &Lease) -> Result<()> {
+        self.file.write(|transaction| set_expiry(transaction, lease, None)).map(|_| ())
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseStatus>> {
+        let now = self.clock.now();
+        let mut leases: Vec<LeaseStatus> = self.file.patiently(|connection| {
+            let query = "SELECT evaluation, attempt, owner, expires FROM lease";
+            let status = |row: &rusqlite::Row<'_>| {
+                let evaluation = row.get::<_, i64>(0)?.cast_unsigned();
+                let lease = Lease { evaluation, attempt: row.get(1)?, owner: row.get(2)? };
+                Ok(LeaseStatus { lease, state: LeaseState::at(now, row.get(3)?) })
+            };
+            connection.prepare_cached(query)?.query_map([], status)?.collect()
+        })?;
+        // Here and not in the query: SQLite counts numbers beyond 2⁶³ as negative.
+        leases.sort_by_key(|status| status.lease.evaluation);
+        Ok(leases)
+    }
+
+    fn keep_late(&self, late: &LateResult) -> Result<()> {
+        self.file.write(|transaction| {
+            let insert = "INSERT INTO late (evaluation, attempt, outcome) VALUES (?1, ?2, ?3)";
+            let values = params![late.evaluation.cast_signed(), late.attempt, late.outcome];
+            transaction.execute(insert, values).map(|_| ())
+        })
+    }
+
+    fn late(&self) -> Result<Vec<LateResult>> {
+        self.file.patiently(|connection| {
+            let query = "SELECT evaluation, attempt, outcome FROM late ORDER BY number";
+            let late = |row: &rusqlite::Row<'_>| {
+                let evaluation = row.get::<_, i64>(0)?.cast_unsigned();
+                Ok(LateResult { evaluation, attempt: row.get(1)?, outcome: row.get(2)? })
+            };
+            connection.prepare_cached(query)?.query_map([], late)?.collect()
+        })
+    }
+}
+
+/// Sets the end of a lease if it is still held, and says how many there were of it.
+fn set_expiry(
+    transaction: &Transaction<'_>,
+    lease: &Lease,
+    expires: Option<i64>,
+) -> rusqlite::Result<usize> {
+    let update = "UPDATE lease SET expires = ?4
+        WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL";
+    let values = params![lease.evaluation.cast_signed(), lease.attempt, lease.owner, expires];
+    transaction.prepare_cached(update)?.execute(values)
+}
+
+fn check_version(found: i32) -> Result<()> {
+    if found >= OLDEST {
+        return Ok(());
+    }
+    Err(Error::OldSqlite { found: version(found), needed: version(OLDEST) })
+}
+
+/// A version as people write it.
+fn version(number: i32) -> String {
+    format!("{}.{}.{}", number / 1_000_000, number / 1_000 % 1_000, number % 1_000)
+}
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+/// Whether closing leaves the write-ahead log as it is.
+fn keep_log(connection: &Connection, keep: bool) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map(|_| ())
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// What SQLite said, in terms of what a caller can do about it.
+fn failure(path: &Path, waited: Duration, error: rusqlite::Error) -> Error {
+    let (location, reason) = (path.display().to_string(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::Busy { location, waited }
+        }
+        Some(ErrorCode::DiskFull) => Error::Full { location },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            Error::ReadOnly { location, reason }
+        }
+        Some(ErrorCode::CannotOpen) => Error::Unreachable { location, reason },
+        Some(ErrorCode::NotADatabase) => {
+            Error::NotAStudy { path: path.to_path_buf(), reason: "it is not an SQLite file".into() }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => Error::Damaged { location, reason },
+        Some(_) => Error::Failed { location, reason },
+        // Not SQLite complains but the conversion of what it found.
+        None => Error::Damaged { location, reason },
+    }
+}

@@ -1,0 +1,137 @@
+//! The store itself: a journal with leases, wherever it is kept.
+
+use std::time::Duration;
+use unyoke::{Journal, JournalError, Record};
+
+use crate::backend::Backend;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::lease::{LateResult, Lease, LeaseStatus, check_text};
+use crate::location::Location;
+use crate::memory::Memory;
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
+
+/// Keeps the journal of one study, who works on its evaluations, and what came too late.
+///
+/// A study owns its journal; a clone of the store beside it is for leases. Clones share one
+/// connection and take turns on it, so they may go to other threads. Threads that should not wait
+/// for each other, and other processes, open the same [`Location`] themselves. After a `fork`, too,
+/// a process opens its own.
+///
+/// On PostgreSQL all calls block, and must not be made on a thread that runs asynchronous tasks.
+#[derive(Debug, Clone)]
+pub struct Store(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Memory(Memory),
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// A store that lasts as long as the program.
+    pub fn memory() -> Self {
+        Self(Kind::Memory(Memory::default()))
+    }
+
+    /// The store of an existing study. An older layout is brought up to date; what is newer, damaged
+    /// or something else is refused and left as it is.
+    pub fn open(location: &Location) -> Result<Self> {
+        Ok(Self(match location {
+            Location::File(path) => Kind::Sqlite(Sqlite::open(path)?),
+            Location::Postgres(url) => Kind::Postgres(Postgres::open(url)?),
+        }))
+    }
+
+    /// A place for a new study, which exists once it has a record.
+    ///
+    /// Two processes that create the same study both get their store, but only one can append the
+    /// first record.
+    pub fn create(location: &Location) -> Result<Self> {
+        Ok(Self(match location {
+            Location::File(path) => Kind::Sqlite(Sqlite::create(path)?),
+            Location::Postgres(url) => Kind::Postgres(Postgres::create(url)?),
+        }))
+    }
+
+    /// The same store with another clock for leases; PostgreSQL always uses that of its server.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self(match self.0 {
+            Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock)),
+            Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock)),
+            postgres @ Kind::Postgres(_) => postgres,
+        })
+    }
+
+    /// Claims an evaluation for `ttl`. `None` if a live lease exists, whoever owns it.
+    ///
+    /// The first lease of an evaluation is attempt 1, each later one adds 1. An owner should be
+    /// able to tell where it runs, as in `host:pid`: that is what people read when it is gone.
+    pub fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        check_text("owner", owner)?;
+        self.backend().claim(evaluation, owner, ttl)
+    }
+
+    /// Makes a lease last `ttl` from now. False if it was lost: given back, or expired and claimed
+    /// again since.
+    ///
+    /// A lease that expired unnoticed, as when a computer slept, can still be renewed: the work
+    /// goes on, and nobody else has begun it.
+    pub fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
+        self.backend().renew(lease, ttl)
+    }
+
+    /// Gives a lease back, so that the evaluation can be claimed at once. Does nothing if the
+    /// lease was lost.
+    pub fn release(&self, lease: &Lease) -> Result<()> {
+        self.backend().release(lease)
+    }
+
+    /// The last lease of each evaluation that was ever claimed, in order of evaluations.
+    pub fn leases(&self) -> Result<Vec<LeaseStatus>> {
+        self.backend().leases()
+    }
+
+    /// Keeps a result that came after its evaluation was settled. It never counts.
+    pub fn keep_late(&self, evaluation: u64, attempt: u32, outcome: &str) -> Result<()> {
+        check_text("outcome", outcome)?;
+        self.backend().keep_late(&LateResult { evaluation, attempt, outcome: outcome.to_owned() })
+    }
+
+    /// All results that came too late, in the order in which they were kept.
+    pub fn late(&self) -> Result<Vec<LateResult>> {
+        self.backend().late()
+    }
+
+    fn backend(&self) -> &dyn Backend {
+        match &self.0 {
+            Kind::Memory(memory) => memory,
+            Kind::Sqlite(sqlite) => sqlite,
+            Kind::Postgres(postgres) => postgres,
+        }
+    }
+}
+
+impl Journal for Store {
+    fn read(&self, from: u64) -> std::result::Result<Vec<Record>, JournalError> {
+        Ok(self.backend().read(from)?)
+    }
+
+    fn append(&mut self, at: u64, records: &[Record]) -> std::result::Result<(), JournalError> {
+        Ok(self.backend().append(at, records)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_can_go_to_other_threads() {
+        fn check<T: Send + Sync + Clone>() {}
+        check::<Store>();
+    }
+}
