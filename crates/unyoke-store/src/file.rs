@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// The length of the smallest SQLite file.
+const SMALLEST: u64 = 512;
+
 /// The path of a file that may exist, in full: the folder of a program may change, and names such as
 /// `:memory:` mean something else to SQLite.
 pub(crate) fn full(path: &Path) -> Result<PathBuf> {
@@ -43,10 +46,16 @@ pub(crate) fn check_possible(path: &Path) -> Result<()> {
 }
 
 fn check_kind(path: &Path, metadata: &Metadata) -> Result<()> {
-    if metadata.is_file() {
+    let reason = if metadata.is_dir() {
+        "it is a folder"
+    } else if !metadata.is_file() {
+        "it is not a plain file"
+    } else if (1..SMALLEST).contains(&metadata.len()) {
+        // SQLite takes a file of one byte for an empty one and would write over it.
+        "it is not an SQLite file"
+    } else {
         return check_writable(path, metadata);
-    }
-    let reason = if metadata.is_dir() { "it is a folder" } else { "it is not a plain file" };
+    };
     Err(Error::NotAStudy { path: path.to_path_buf(), reason: reason.to_owned() })
 }
 

@@ -376,3 +376,103 @@ fn failure(path: &Path, waited: Duration, error: rusqlite::Error) -> Error {
         None => Error::Damaged { location, reason },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke::Event;
+
+    fn record(evaluation: u64) -> Record {
+        Event::Withdrawn { evaluation }.into()
+    }
+
+    /// A new study whose connection does not wait for others.
+    fn impatient(folder: &Path) -> Sqlite {
+        let mut sqlite = Sqlite::create(&folder.join("study.db")).unwrap();
+        Arc::get_mut(&mut sqlite.file).unwrap().patience = Duration::ZERO;
+        sqlite.file.connection().busy_timeout(Duration::ZERO).unwrap();
+        sqlite
+    }
+
+    fn set(sqlite: &Sqlite, name: &str, value: i64) {
+        let connection = sqlite.file.connection();
+        connection.pragma_update_and_check(None, name, value, |_| Ok(())).unwrap_or(());
+    }
+
+    #[test]
+    fn versions_that_can_lose_commits_are_refused() {
+        assert_eq!(check_version(rusqlite::version_number()), Ok(()));
+        assert_eq!(check_version(3_051_003), Ok(()));
+        let old = Error::OldSqlite { found: "3.51.2".into(), needed: "3.51.3".into() };
+        assert_eq!(check_version(3_051_002), Err(old));
+    }
+
+    #[test]
+    fn every_connection_waits_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let created = impatient(folder.path());
+        created.append(0, &[record(0)]).unwrap();
+        let opened = Sqlite::open(&folder.path().join("study.db")).unwrap();
+        for sqlite in [created, opened] {
+            let connection = sqlite.file.connection();
+            let mode: String =
+                connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+            let full = 2;
+            assert_eq!((mode.as_str(), pragma(&connection, "synchronous")), ("wal", Ok(full)));
+        }
+    }
+
+    #[test]
+    fn a_full_disk_costs_nothing_that_was_acknowledged() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        sqlite.append(0, &[record(0)]).unwrap();
+        let pages = pragma(&sqlite.file.connection(), "page_count").unwrap();
+        set(&sqlite, "max_page_count", pages + 2);
+        let many: Vec<Record> = (1..1000).map(record).collect();
+        let full = Error::Full { location: sqlite.file.location() };
+        assert_eq!(sqlite.append(1, &many), Err(full.clone()));
+        assert_eq!(sqlite.read(0).unwrap(), [record(0)], "all or nothing");
+        sqlite.append(1, &many[..5]).unwrap();
+        set(&sqlite, "max_page_count", i64::from(i32::MAX));
+        sqlite.append(6, &many[5..]).unwrap();
+        assert_eq!(sqlite.read(0).unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn a_connection_that_only_reads_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        set(&sqlite, "query_only", 1);
+        let refusal = sqlite.append(0, &[record(0)]);
+        assert!(matches!(refusal, Err(Error::ReadOnly { .. })), "{refusal:?}");
+    }
+
+    #[test]
+    fn patience_with_others_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let other = Connection::open(folder.path().join("study.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let refusal = sqlite.append(0, &[record(0)]);
+        assert!(matches!(refusal, Err(Error::Busy { .. })), "{refusal:?}");
+        other.execute_batch("COMMIT").unwrap();
+        sqlite.append(0, &[record(0)]).unwrap();
+    }
+
+    #[test]
+    fn a_panic_elsewhere_does_not_close_the_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let other = sqlite.clone();
+        let panicked = std::thread::spawn(move || {
+            other.file.write(|transaction| -> rusqlite::Result<()> {
+                transaction.execute("INSERT INTO journal VALUES (0, '')", [])?;
+                panic!("in the middle of a transaction")
+            })
+        });
+        assert!(panicked.join().is_err());
+        sqlite.append(0, &[record(0)]).unwrap();
+        assert_eq!(sqlite.read(0).unwrap(), [record(0)]);
+    }
+}
