@@ -45,6 +45,13 @@ pub(crate) fn check_possible(path: &Path) -> Result<()> {
     }
 }
 
+/// Whether SQLite left a write-ahead log with something in it beside the file.
+pub(crate) fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+}
+
 fn check_kind(path: &Path, metadata: &Metadata) -> Result<()> {
     let reason = if metadata.is_dir() {
         "it is a folder"

@@ -1,7 +1,8 @@
 //! Makes a study's journal durable: SQLite by default, PostgreSQL for many machines.
 //!
-//! A [`Store`] is a [`Journal`](unyoke::Journal), so a [`Study`](unyoke::Study) runs on it as it does in memory. Beside
-//! the journal it keeps leases, by which workers share out evaluations, and results that came too late to count.
+//! A [`Store`] is a [`Journal`](unyoke::Journal), so a [`Study`](unyoke::Study) runs on it as it does
+//! in memory. Beside the journal it keeps leases, by which workers share out evaluations, and
+//! results that came too late to count.
 //!
 //! ```
 //! use std::time::Duration;
@@ -25,8 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules stand in the order of the flow; each uses only those above it. What is stored where, and what is promised,
-//! is in `docs/storage.md`.
+//! Modules stand in the order of the flow; each uses only those above it. What is stored where, and
+//! what is promised, is in `docs/storage.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;

@@ -94,8 +94,8 @@ impl File {
         let failed = |error| failure(&path, Duration::ZERO, error);
         let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
-        // Until the file is known to be ours, not even its log is tidied up.
-        keep_log(&connection, true).map_err(failed)?;
+        // Until the file is known to be ours, not even the log of a crashed program is tidied up.
+        keep_log(&connection, file::has_log(&path)).map_err(failed)?;
         let identity = Identity::of(&path);
         Ok(Self { path, identity, connection: Mutex::new(connection), patience: PATIENCE })
     }

@@ -247,3 +247,30 @@ fn a_database_that_only_lets_read_says_so() {
     let refusal = store.claim(1, "me", Duration::ZERO);
     assert!(matches!(refusal, Err(Error::ReadOnly { .. })), "{refusal:?}");
 }
+
+#[test]
+fn a_user_with_the_documented_rights_can_take_part() {
+    let database = Database::new();
+    Store::create(&database.location()).unwrap().append(0, &[record(0, "me")]).unwrap();
+    let user = unique("unyoke_user_");
+    database.execute(&format!(
+        "CREATE ROLE {user} LOGIN PASSWORD 'unyoke';
+         GRANT USAGE ON SCHEMA unyoke TO {user};
+         GRANT SELECT ON unyoke.layout TO {user};
+         GRANT SELECT, INSERT ON unyoke.journal, unyoke.late TO {user};
+         GRANT SELECT, INSERT, UPDATE ON unyoke.lease TO {user};"
+    ));
+    let url = with_parameter(&database.url(), &format!("user={user}&password=unyoke"));
+    let theirs =
+        |study: &str| Location::parse(&with_parameter(&url, &format!("study={study}"))).unwrap();
+    let mut store = Store::open(&theirs("s")).unwrap();
+    store.append(1, &[record(1, "them")]).unwrap();
+    let lease = store.claim(1, "them", Duration::from_secs(60)).unwrap().unwrap();
+    assert!(store.renew(&lease, Duration::from_secs(60)).unwrap());
+    store.release(&lease).unwrap();
+    store.keep_late(1, 1, "late").unwrap();
+    assert_eq!(store.late().unwrap().len(), 1);
+    Store::create(&theirs("another")).unwrap().append(0, &[record(0, "them")]).unwrap();
+    drop(store);
+    database.execute(&format!("DROP OWNED BY {user}; DROP ROLE {user}"));
+}

@@ -5,6 +5,8 @@ mod places;
 
 use places::{File, Place, record};
 use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -19,13 +21,20 @@ fn create(path: &Path) -> Result<Store, Error> {
     Store::create(&Location::from(path))
 }
 
-/// Opening and creating are both refused, in the same way, and the bytes stay what they are.
+/// Opening and creating are both refused, in the same way, and the folder stays what it is.
 fn refused_untouched(path: &Path) -> Error {
-    let before = fs::read(path).unwrap();
+    let before = folder_of(path);
     let refusal = open(path).unwrap_err();
     assert_eq!(create(path).unwrap_err(), refusal);
-    assert_eq!(fs::read(path).unwrap(), before, "the file was touched");
+    assert!(folder_of(path) == before, "{refusal}, but something was touched");
     refusal
+}
+
+/// Names and bytes of all files beside a file, but for the index that SQLite makes of its log.
+fn folder_of(path: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap().map(Result::unwrap);
+    let entries = entries.filter(|entry| !entry.path().ends_with("study.db-shm"));
+    entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
 }
 
 /// A study that nobody has open, with everything in the one file.
@@ -218,6 +227,20 @@ fn a_newer_record_is_refused_untouched() {
     drop(newer);
     let refusal = Error::NewerRecord { found: FORMAT + 1, known: FORMAT };
     assert_eq!(refused_untouched(&place.path()), refusal);
+}
+
+#[test]
+fn not_even_the_log_of_what_is_newer_is_touched() {
+    let place = File::new();
+    drop(place.begin());
+    let newer = Connection::open(place.path()).unwrap();
+    newer.execute_batch("PRAGMA user_version = 3;").unwrap();
+    let crashed = File::new();
+    for name in ["study.db", "study.db-wal"] {
+        fs::copy(place.path().with_file_name(name), crashed.path().with_file_name(name)).unwrap();
+    }
+    let refusal = refused_untouched(&crashed.path());
+    assert!(matches!(refusal, Error::NewerLayout { found: 3, .. }), "{refusal:?}");
 }
 
 #[test]
