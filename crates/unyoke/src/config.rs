@@ -76,8 +76,22 @@ impl Config {
         }
     }
 
-    /// All that is wrong with these settings for `problem`.
-    pub(crate) fn check(&self, problem: &Problem) -> Vec<Mistake> {
+    /// Fails with all that is wrong with these settings for `problem`, each with its place.
+    ///
+    /// ```
+    /// use unyoke::{Config, Problem};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("mass", 1.0).build()?;
+    /// let error = Config { weights: 0, ..Config::default() }.check(&problem).unwrap_err();
+    /// assert_eq!(error.to_string(), "config.weights: must be at least 1");
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn check(&self, problem: &Problem) -> Result<(), Error> {
+        let mistakes = self.mistakes(problem);
+        if mistakes.is_empty() { Ok(()) } else { Err(Error::Invalid { mistakes }) }
+    }
+
+    pub(crate) fn mistakes(&self, problem: &Problem) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         let mut refuse = |wrong: bool, path: String, message: &str| {
             if wrong {

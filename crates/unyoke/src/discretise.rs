@@ -299,7 +299,7 @@ mod tests {
             [Discretisation::Sobol { points: 0 }, Discretisation::Adaptive { points: 0 }]
         {
             let config = Config { discretisation, ..Config::default() };
-            assert_eq!(config.check(&problem(2)).len(), 1, "{discretisation:?}");
+            assert_eq!(config.mistakes(&problem(2)).len(), 1, "{discretisation:?}");
         }
     }
 }

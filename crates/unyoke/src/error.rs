@@ -189,7 +189,11 @@ const LONGEST_COMPARED: usize = 64;
 
 /// The known name that `name` was probably meant to be: at most two edits away, or one for a
 /// short name, where two would turn anything into anything.
-pub(crate) fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+///
+/// ```
+/// assert_eq!(unyoke::near("lenght", ["length", "width"]).as_deref(), Some("length"));
+/// ```
+pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted = letters(name)?;
     let most = if wanted.len() < 5 { 1 } else { 2 };
     let candidates = known.into_iter().filter_map(|candidate| {

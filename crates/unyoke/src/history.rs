@@ -105,10 +105,7 @@ impl History {
             return Err(corrupt(0, "a journal must begin with the creation of the study"));
         };
         problem.check().map_err(|error| corrupt(0, error))?;
-        let mistakes = config.check(problem);
-        if !mistakes.is_empty() {
-            return Err(corrupt(0, Error::Invalid { mistakes }));
-        }
+        config.check(problem).map_err(|error| corrupt(0, error))?;
         Ok(Self {
             space: Space::new(problem),
             costs: problem.objectives.iter().map(|objective| objective.cost).collect(),

@@ -35,7 +35,7 @@ pub use config::{
     Units,
 };
 pub use design::{Design, Value};
-pub use error::{Error, JournalError, Mistake, Result};
+pub use error::{Error, JournalError, Mistake, Result, near};
 pub use event::{Event, FORMAT, Header, Record};
 pub use front::{Forecast, Front, FrontPoint};
 pub use history::{Evaluation, Status};

@@ -91,10 +91,7 @@ impl<J: Journal> Study<J> {
     /// A new study in an empty journal.
     pub fn create(problem: Problem, config: Config, seed: u64, mut journal: J) -> Result<Self> {
         problem.check()?;
-        let mistakes = config.check(&problem);
-        if !mistakes.is_empty() {
-            return Err(Error::Invalid { mistakes });
-        }
+        config.check(&problem)?;
         let created = Record::from(Event::Created { problem, config, seed });
         let history = History::replay(std::slice::from_ref(&created))?;
         journal.append(0, &[created])?;
