@@ -1,0 +1,141 @@
+//! The one error type of this crate. Mistakes in a study file are told in `diagnostic`.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+use crate::diagnostic::StudyFileError;
+
+/// What reading study files and running commands can fail with.
+///
+/// A command that fails is no error: that is an [`Outcome`](crate::Outcome) like any other.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no room left to write. What was written before is still there.
+    #[error("{}: no room left to write; free some space and go on", path.display())]
+    DiskFull {
+        /// The file that could not be written.
+        path: PathBuf,
+    },
+    /// A file does not hold what it should.
+    #[error("{}: {reason}", path.display())]
+    BadFile {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A study file with mistakes, all of them.
+    #[error("{}", .0.lines())]
+    StudyFile(Box<StudyFileError>),
+    /// An attempt that was started before, by this program or another.
+    #[error("{}: this attempt was started before", folder.display())]
+    AlreadyStarted {
+        /// The folder of the attempt.
+        folder: PathBuf,
+    },
+    /// The process that would own a command could not be started.
+    #[error("the supervisor {} could not be started: {source}", program.display())]
+    Supervisor {
+        /// The program that should have supervised.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A command whose supervisor died and that cannot be stopped safely from here.
+    #[error(
+        "{}: the supervisor died and its command may still run; {}", folder.display(), advice(group)
+    )]
+    Orphan {
+        /// The folder of the attempt.
+        folder: PathBuf,
+        /// The process group of the command, if it is known.
+        group: Option<i32>,
+    },
+    /// A part of a command that looks like a placeholder and is none.
+    #[error("{argument:?}: {reason}")]
+    BadPlaceholder {
+        /// The argument of the command.
+        argument: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An objective that no command measures.
+    #[error("no command measures {objective}")]
+    NoCommand {
+        /// The objective.
+        objective: String,
+    },
+    /// A design without a value that a command needs.
+    #[error("the command needs {{{name}}}, which the design does not have")]
+    MissingValue {
+        /// The parameter.
+        name: String,
+    },
+}
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Attaches the path to what the system says.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            // A limit on the size of files is met in the same way as the end of the disk.
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::DiskFull { path }
+            }
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// Attaches the path to what a reader or writer of files says.
+    pub(crate) fn bad_file<E: ToString>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |reason| Self::BadFile { path, reason: reason.to_string() }
+    }
+}
+
+impl From<StudyFileError> for Error {
+    fn from(error: StudyFileError) -> Self {
+        Self::StudyFile(Box::new(error))
+    }
+}
+
+fn advice(group: &Option<i32>) -> String {
+    match group {
+        Some(group) => format!("`kill -- -{group}` would end it, if it is still the same group"),
+        None => "look for it among the running processes".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_trouble() {
+        let error = |kind| Error::io("exit.json")(io::Error::from(kind));
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert!(matches!(error(kind), Error::DiskFull { .. }), "{kind}");
+        }
+        assert!(matches!(error(ErrorKind::PermissionDenied), Error::Io { .. }));
+    }
+
+    #[test]
+    fn messages_say_what_to_do() {
+        let orphan = Error::Orphan { folder: "runs/000001/1".into(), group: Some(77) };
+        assert!(orphan.to_string().contains("kill -- -77"));
+        let missing = Error::MissingValue { name: "length".into() };
+        assert!(missing.to_string().contains("{length}"));
+    }
+}

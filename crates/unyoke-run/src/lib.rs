@@ -1,0 +1,17 @@
+//! Turns suggestions into processes and their output into observations.
+//!
+//! A [`StudyFile`] says what is optimised and which command measures each objective.
+//!
+//! Modules stand in the order of the flow; each uses only those above it. What to evaluate is
+//! decided in `unyoke`, where results are kept is another crate's.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod diagnostic;
+mod error;
+mod command;
+mod study_file;
+
+pub use command::CommandTemplate;
+pub use diagnostic::{Diagnostic, StudyFileError};
+pub use error::{Error, Result};
+pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};

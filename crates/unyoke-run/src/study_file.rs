@@ -1,0 +1,227 @@
+//! The study file, `study.toml`: what is optimised, how, and which commands measure it.
+//!
+//! It is read by hand from TOML with places rather than into types, so that all mistakes are found
+//! in one go, each with its place. `docs/study-file.md` describes every field.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+use unyoke::{Config, Mistake, Problem};
+
+use crate::diagnostic::{Diagnostic, StudyFileError};
+use crate::error::{Error, Result};
+
+mod fields;
+mod table;
+mod parameters;
+mod settings;
+mod objectives;
+mod places;
+
+pub use settings::{Budget, ObjectiveRun, RunSettings};
+
+use table::{Findings, Table};
+
+/// Nobody writes a longer one by hand; beyond, it is some other file.
+const LONGEST: u64 = 16 << 20;
+
+/// A study file that passed all checks.
+///
+/// ```
+/// use unyoke_run::StudyFile;
+///
+/// let text = r#"
+///     [parameters.length]
+///     low = 0.1
+///     high = 2.0
+///
+///     [objectives.mass]
+///     goal = "minimise"
+///     cost = 1
+///     command = ["python3", "mass.py", "{length}"]
+/// "#;
+/// let file = StudyFile::parse("study.toml", text.as_bytes())?;
+/// assert_eq!(file.problem.objectives[0].name, "mass");
+///
+/// let error = StudyFile::parse("study.toml", text.replace("{length}", "{lenght}").as_bytes());
+/// let message = error.unwrap_err().lines();
+/// assert!(message.starts_with("study.toml:9:39: "), "{message}");
+/// assert!(message.ends_with("(did you mean {length}?)"), "{message}");
+/// # Ok::<(), unyoke_run::StudyFileError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyFile {
+    /// What to call the study.
+    pub name: Option<String>,
+    /// From which all random numbers come.
+    pub seed: u64,
+    /// What is optimised.
+    pub problem: Problem,
+    /// How it is searched.
+    pub config: Config,
+    /// When to stop.
+    pub budget: Budget,
+    /// How evaluations are run.
+    pub run: RunSettings,
+    /// The folder of the file, absolute; paths in the file start there.
+    pub folder: PathBuf,
+    source: Source,
+}
+
+/// What is needed to point at the file later.
+#[derive(Debug, Clone, PartialEq)]
+struct Source {
+    path: PathBuf,
+    text: String,
+    /// Where each objective is named.
+    objectives: Vec<Range<usize>>,
+}
+
+/// A commented study file to start from, which passes all checks.
+///
+/// ```
+/// let template = unyoke_run::template();
+/// assert!(unyoke_run::StudyFile::parse("study.toml", template.as_bytes()).is_ok());
+/// ```
+pub fn template() -> String {
+    include_str!("study_file/template.toml").to_owned()
+}
+
+/// The JSON Schema of study files, with which editors complete and check them.
+pub fn schema() -> &'static str {
+    include_str!("study_file/schema.json")
+}
+
+impl StudyFile {
+    /// Reads and checks a file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(Error::io(path))?;
+        file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(Error::io(path))?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(Error::bad_file(path)("is too long for a study file (over 16 MiB)"));
+        }
+        Ok(Self::parse(path, &bytes)?)
+    }
+
+    /// Checks the content of a file; `path` says where it is, or would be.
+    pub fn parse(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, StudyFileError> {
+        let path = path.as_ref();
+        let text =
+            decode(bytes).map_err(|(text, one)| StudyFileError::new(path, &text, vec![one]))?;
+        let fail = |found| StudyFileError::new(path, text, found);
+        let (document, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(fail(errors.iter().map(syntax).collect()));
+        }
+        let root = Table::root(document.get_ref());
+        if root.is_empty() {
+            return Err(fail(vec![empty()]));
+        }
+        let mut found = Findings::new(text);
+        let file = read(path, text, &root, &mut found);
+        if found.is_empty() { Ok(file) } else { Err(fail(found.into_diagnostics())) }
+    }
+
+    /// Fails if an objective has no command: somebody may tell its values, but nothing can run.
+    pub fn require_commands(&self) -> Result<(), StudyFileError> {
+        let all = self.run.objectives.iter().zip(&self.source.objectives);
+        let missing = all.filter(|(run, _)| run.command.is_none()).map(|(run, place)| {
+            let message = format!("{} needs a command to be run", run.objective);
+            let help = "command = [\"./program\", \"{parameter}\"]";
+            Diagnostic::new(place.clone(), message).label("no command").help(help)
+        });
+        let missing: Vec<Diagnostic> = missing.collect();
+        let Source { path, text, .. } = &self.source;
+        if missing.is_empty() { Ok(()) } else { Err(StudyFileError::new(path, text, missing)) }
+    }
+
+    /// How an objective is measured.
+    pub fn objective_run(&self, objective: &str) -> Option<&ObjectiveRun> {
+        self.run.objectives.iter().find(|run| run.objective == objective)
+    }
+}
+
+/// The text without a byte order mark; or what can be shown of it, and what is wrong.
+fn decode(bytes: &[u8]) -> Result<&str, (String, Diagnostic)> {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    std::str::from_utf8(text).map_err(|error| {
+        let at = error.valid_up_to();
+        let diagnostic = Diagnostic::new(at..at + '\u{fffd}'.len_utf8(), "this is not UTF-8 text")
+            .label("a byte that is no character")
+            .help(match text {
+                [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
+                _ => "save the file as UTF-8",
+            });
+        (String::from_utf8_lossy(text).into_owned(), diagnostic)
+    })
+}
+
+fn syntax(error: &toml::de::Error) -> Diagnostic {
+    let place = error.span().unwrap_or(0..0);
+    let diagnostic = Diagnostic::new(place, error.message()).label("here");
+    match error.message() {
+        "duplicate key" => diagnostic.help("each name stands for one thing: rename or remove one"),
+        _ => diagnostic,
+    }
+}
+
+fn empty() -> Diagnostic {
+    Diagnostic::new(0..0, "the study file is empty")
+        .label("nothing here")
+        .help("it needs at least one [parameters.NAME] and one [objectives.NAME]")
+}
+
+/// All there is, with stand-ins where something is wrong.
+fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> StudyFile {
+    root.refuse_unknown(fields::FILE, found);
+    let folder = folder(path);
+    let parameters = parameters::read(root, found);
+    let names = parameters.iter().map(|parameter| parameter.name()).collect();
+    let setting = objectives::Setting { parameters: names, folder: &folder };
+    let (objectives, runs) = objectives::read(root, &setting, found);
+    let names: Vec<&str> = runs.iter().map(|run| run.objective.as_str()).collect();
+    let study = settings::study(root, found);
+    let budget = settings::budget(root, &names, found);
+    let slots = settings::slots(root, found);
+    let config = settings::config(root, &names, found);
+    let config = Config { algorithm: study.algorithm, ..config };
+    let problem = Problem { parameters, objectives };
+    check(&problem, &config, root, found);
+    let places = root.get("objectives").and_then(|entry| entry.inner());
+    let places = places.map_or_else(Vec::new, |table| table.entries().map(|e| e.key).collect());
+    let source = Source { path: path.to_owned(), text: text.to_owned(), objectives: places };
+    let run = RunSettings { slots, objectives: runs };
+    StudyFile { name: study.name, seed: study.seed, problem, config, budget, run, folder, source }
+}
+
+/// The engine's own checks, each mistake at its place in the file.
+fn check(problem: &Problem, config: &Config, root: &Table<'_>, found: &mut Findings) {
+    let mistakes =
+        [problem.check(), config.check(problem)].into_iter().flat_map(|checked| match checked {
+            Err(unyoke::Error::Invalid { mistakes }) => mistakes,
+            Err(other) => vec![Mistake { path: String::new(), message: other.to_string() }],
+            Ok(()) => vec![],
+        });
+    for mistake in mistakes {
+        // A section that is no table was noted before; that it is also empty is no news.
+        let noted = root.get(&mistake.path).is_some_and(|entry| entry.inner().is_none());
+        if !noted {
+            found.add(places::diagnostic(&mistake, problem, root));
+        }
+    }
+}
+
+/// The folder of the file, absolute if the system can tell where we are.
+fn folder(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

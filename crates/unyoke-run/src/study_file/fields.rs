@@ -1,0 +1,39 @@
+//! The names of all fields of a study file, section by section.
+//!
+//! `schema.json` and `docs/study-file.md` tell the same; tests hold them to it.
+
+pub(super) const FILE: &[&str] =
+    &["study", "budget", "run", "initial", "engine", "parameters", "objectives"];
+pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm"];
+pub(super) const BUDGET: &[&str] = &["cost", "wall_time", "evaluations"];
+pub(super) const RUN: &[&str] = &["slots"];
+pub(super) const INITIAL: &[&str] = &["designs", "per_objective"];
+pub(super) const ENGINE: &[&str] = &[
+    "weights",
+    "preference",
+    "units",
+    "lengthscales",
+    "discretisation",
+    "search",
+    "front",
+    "reference",
+];
+pub(super) const PARAMETER: &[&str] = &["type", "low", "high", "scale", "choices"];
+pub(super) const OBJECTIVE: &[&str] = &[
+    "goal",
+    "cost",
+    "noise",
+    "command",
+    "timeout",
+    "retries",
+    "slots",
+    "directory",
+    "env",
+    "priors",
+    "hyper",
+];
+
+pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categorical"];
+pub(super) const SCALES: &[&str] = &["linear", "log"];
+pub(super) const GOALS: &[&str] = &["minimise", "maximise", "minimize", "maximize"];
+pub(super) const NOISES: &[&str] = &["none", "unknown"];

@@ -1,0 +1,92 @@
+//! Reads `[parameters.NAME]`.
+
+use unyoke::{Parameter, Scale};
+
+use super::fields;
+use super::table::{Entry, Findings, Table};
+use crate::diagnostic::Diagnostic;
+
+/// The parameters in the order of the file.
+///
+/// One that cannot be read is there nevertheless, with bounds of its own, so that the rest of the
+/// file can be checked against its name.
+pub(super) fn read(root: &Table<'_>, found: &mut Findings) -> Vec<Parameter> {
+    let Some(section) = root.section("parameters", found) else { return vec![] };
+    let read = |entry: Entry<'_>| {
+        let name = entry.name.to_owned();
+        parameter(&entry, found).unwrap_or(Parameter::Continuous {
+            name,
+            low: 0.0,
+            high: 1.0,
+            scale: Scale::Linear,
+        })
+    };
+    section.entries().map(read).collect()
+}
+
+fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
+    refuse_nul(entry, found);
+    let table = entry.table(found)?;
+    table.refuse_unknown(fields::PARAMETER, found);
+    let name = entry.name.to_owned();
+    match kind(&table, found)? {
+        "categorical" => {
+            refuse_beside(&table, &["low", "high", "scale"], "a parameter with choices", found);
+            let choices = table.need("choices", found)?.texts(found)?;
+            let choices = choices.iter().map(|choice| choice.as_text().to_owned()).collect();
+            Some(Parameter::Categorical { name, choices })
+        }
+        "integer" => {
+            refuse_beside(&table, &["choices"], "a whole number", found);
+            // All three are read before the first that is missing ends it.
+            let low = table.need("low", found).and_then(|entry| entry.whole(found));
+            let high = table.need("high", found).and_then(|entry| entry.whole(found));
+            let scale = scale(&table, found)?;
+            Some(Parameter::Integer { name, low: low?, high: high?, scale })
+        }
+        _ => {
+            let low = table.need("low", found).and_then(|entry| entry.number(found));
+            let high = table.need("high", found).and_then(|entry| entry.number(found));
+            let scale = scale(&table, found)?;
+            Some(Parameter::Continuous { name, low: low?, high: high?, scale })
+        }
+    }
+}
+
+/// What is said, otherwise what the other fields imply.
+fn kind<'t>(table: &Table<'t>, found: &mut Findings) -> Option<&'t str> {
+    match table.get("type") {
+        Some(entry) => entry.word(fields::PARAMETER_TYPES, found),
+        None if table.get("choices").is_some() => Some("categorical"),
+        None if table.get("low").is_none() && table.get("high").is_none() => {
+            let message = format!("{} needs low and high, or choices", table.path);
+            let diagnostic = Diagnostic::new(table.place.clone(), message).label("no values");
+            found.add(diagnostic);
+            None
+        }
+        None => Some("continuous"),
+    }
+}
+
+fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
+    let Some(entry) = table.get("scale") else { return Some(Scale::Linear) };
+    match entry.word(fields::SCALES, found)? {
+        "log" => Some(Scale::Log),
+        _ => Some(Scale::Linear),
+    }
+}
+
+fn refuse_beside(table: &Table<'_>, fields: &[&str], what: &str, found: &mut Findings) {
+    for entry in fields.iter().filter_map(|field| table.get(field)) {
+        let message = format!("{} makes no sense for {what}", entry.path);
+        found.add(Diagnostic::new(entry.key, message).label("remove this, or change the type"));
+    }
+}
+
+/// Notes a name that no process could be told.
+pub(super) fn refuse_nul(entry: &Entry<'_>, found: &mut Findings) {
+    if entry.name.contains('\0') {
+        let message = format!("the name {:?} holds a NUL character", entry.name);
+        found.add(Diagnostic::new(entry.key.clone(), message).label("NUL inside"));
+    }
+}

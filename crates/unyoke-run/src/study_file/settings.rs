@@ -1,0 +1,186 @@
+//! Reads the sections that are settings: `[study]`, `[budget]`, `[run]`, `[initial]`, `[engine]`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use unyoke::{Algorithm, Config, Initial, near};
+
+use super::fields;
+use super::table::{Entry, Findings, Table};
+use crate::command::CommandTemplate;
+use crate::diagnostic::Diagnostic;
+
+/// When to stop asking; nothing said means never.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Budget {
+    /// Total cost, in the unit of the objectives' costs.
+    pub cost: Option<f64>,
+    /// Time since the run began.
+    pub wall_time: Option<Duration>,
+    /// Evaluations of single objectives, by name.
+    pub evaluations: BTreeMap<String, u64>,
+}
+
+/// How evaluations are run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSettings {
+    /// Evaluations at once, of all objectives together.
+    pub slots: usize,
+    /// How each objective is measured, in the order of the problem.
+    pub objectives: Vec<ObjectiveRun>,
+}
+
+/// How one objective is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectiveRun {
+    /// Its name.
+    pub objective: String,
+    /// What to run; without it, somebody tells the values.
+    pub command: Option<CommandTemplate>,
+    /// After which a command is stopped.
+    pub timeout: Option<Duration>,
+    /// Further attempts after one that failed.
+    pub retries: u32,
+    /// Evaluations of this objective at once, if fewer than in all.
+    pub slots: Option<usize>,
+    /// Where the command runs; absolute.
+    pub directory: PathBuf,
+    /// Variables of its environment, beside the inherited ones.
+    pub env: BTreeMap<String, String>,
+}
+
+impl ObjectiveRun {
+    /// An objective about which nothing is said.
+    pub(super) fn new(objective: &str, folder: &Path) -> Self {
+        Self {
+            objective: objective.to_owned(),
+            command: None,
+            timeout: None,
+            retries: 0,
+            slots: None,
+            directory: folder.to_owned(),
+            env: BTreeMap::new(),
+        }
+    }
+}
+
+/// `[study]`.
+#[derive(Debug, Default)]
+pub(super) struct StudySection {
+    pub(super) name: Option<String>,
+    pub(super) seed: u64,
+    pub(super) algorithm: Algorithm,
+}
+
+pub(super) fn study(root: &Table<'_>, found: &mut Findings) -> StudySection {
+    let Some(table) = section(root, "study", fields::STUDY, found) else {
+        return StudySection::default();
+    };
+    StudySection {
+        name: table.get("name").and_then(|entry| entry.text(found)).map(str::to_owned),
+        seed: table.get("seed").and_then(|entry| entry.whole(found)).unwrap_or_default(),
+        algorithm: table
+            .get("algorithm")
+            .and_then(|entry| algorithm(&entry, found))
+            .unwrap_or_default(),
+    }
+}
+
+fn algorithm(entry: &Entry<'_>, found: &mut Findings) -> Option<Algorithm> {
+    let name = entry.text(found)?;
+    name.parse()
+        .ok()
+        .or_else(|| entry.unknown_word(name, &Algorithm::ALL.map(Algorithm::name), found))
+}
+
+pub(super) fn budget(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Budget {
+    let Some(table) = section(root, "budget", fields::BUDGET, found) else {
+        return Budget::default();
+    };
+    let count = |entry: &Entry<'_>, found: &mut Findings| {
+        refuse_unknown_objective(entry, objectives, found)?;
+        entry.count(found)
+    };
+    let evaluations = table.get("evaluations").map(|entry| entry.map(found, count));
+    Budget {
+        cost: table.get("cost").and_then(|entry| entry.positive(found)),
+        wall_time: table.get("wall_time").and_then(|entry| entry.duration(found)),
+        evaluations: evaluations.unwrap_or_default(),
+    }
+}
+
+/// Evaluations at once.
+pub(super) fn slots(root: &Table<'_>, found: &mut Findings) -> usize {
+    let table = section(root, "run", fields::RUN, found);
+    let slots = table.and_then(|table| table.get("slots"));
+    slots.and_then(|entry| entry.count(found)).unwrap_or(1)
+}
+
+/// `[initial]` and `[engine]`.
+pub(super) fn config(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Config {
+    let mut config = Config { initial: initial(root, objectives, found), ..Config::default() };
+    let Some(table) = section(root, "engine", fields::ENGINE, found) else { return config };
+    let said = |name: &str| table.get(name);
+    set(&mut config.weights, said("weights").and_then(|entry| entry.count(found)));
+    set(&mut config.preference, said("preference").and_then(|entry| entry.parse(found)));
+    set(&mut config.units, said("units").and_then(|entry| entry.parse(found)));
+    set(&mut config.lengthscales, said("lengthscales").and_then(|entry| entry.parse(found)));
+    set(&mut config.discretisation, said("discretisation").and_then(|entry| entry.parse(found)));
+    set(&mut config.search, said("search").and_then(|entry| entry.parse(found)));
+    set(&mut config.front, said("front").and_then(|entry| entry.parse(found)));
+    config.reference = said("reference").map(|entry| {
+        entry.map(found, |entry, found| {
+            refuse_unknown_objective(entry, objectives, found)?;
+            entry.number(found)
+        })
+    });
+    config
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+fn initial(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Initial {
+    let Some(table) = section(root, "initial", fields::INITIAL, found) else {
+        return Initial::default();
+    };
+    let count = |entry: &Entry<'_>, found: &mut Findings| {
+        refuse_unknown_objective(entry, objectives, found)?;
+        entry.whole(found)
+    };
+    let per_objective = table.get("per_objective").map(|entry| entry.map(found, count));
+    Initial {
+        designs: table.get("designs").and_then(|entry| entry.whole(found)),
+        per_objective: per_objective.unwrap_or_default(),
+    }
+}
+
+fn section<'t>(
+    root: &Table<'t>,
+    name: &str,
+    known: &[&str],
+    found: &mut Findings,
+) -> Option<Table<'t>> {
+    let table = root.section(name, found)?;
+    table.refuse_unknown(known, found);
+    Some(table)
+}
+
+/// `None` if no objective has the name of the field.
+fn refuse_unknown_objective(
+    entry: &Entry<'_>,
+    objectives: &[&str],
+    found: &mut Findings,
+) -> Option<()> {
+    if objectives.contains(&entry.name) {
+        return Some(());
+    }
+    let message = format!("{}: there is no objective {:?}", entry.path, entry.name);
+    let diagnostic = Diagnostic::new(entry.key.clone(), message).label("unknown objective");
+    found.add(diagnostic.near(near(entry.name, objectives.iter().copied())));
+    None
+}
