@@ -1,6 +1,8 @@
 //! Turns suggestions into processes and their output into observations.
 //!
-//! A [`StudyFile`] says what is optimised and which command measures each objective.
+//! A [`StudyFile`] says what is optimised and which command measures each objective. An
+//! [`Attempt`] is one run of such a command: a supervisor process of its own owns it, so that its
+//! result is found again whatever happened to the program that asked for it.
 //!
 //! Modules stand in the order of the flow; each uses only those above it. What to evaluate is
 //! decided in `unyoke`, where results are kept is another crate's.
@@ -10,8 +12,12 @@ mod diagnostic;
 mod error;
 mod command;
 mod study_file;
+mod process;
 
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
+pub use process::{
+    Attempt, Death, Exit, Failure, Layout, Outcome, Output, Spec, State, Supervisor, supervise,
+};
 pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};

@@ -1,0 +1,28 @@
+//! Evaluations as processes. A result that reached the disk is found again.
+//!
+//! Each attempt at an evaluation has a folder of its own. The command belongs to a supervisor, a
+//! small process that outlives the program which started it, keeps the folder's `lock` as long as
+//! it lives, and writes `exit.json` last of all. Whether an attempt is alive is therefore a
+//! question to the lock and never to a process number, which may be somebody else's by now.
+//!
+//! `docs/study-file.md` describes the folder; which evaluations to run is decided elsewhere.
+
+#[cfg(not(unix))]
+compile_error!("commands are run in process groups, which only Unix-like systems have");
+
+mod system;
+mod folder;
+mod outcome;
+mod number;
+mod capture;
+mod channel;
+mod spec;
+mod running;
+mod supervise;
+mod attempt;
+
+pub use attempt::{Attempt, Death, State, Supervisor};
+pub use folder::Layout;
+pub use outcome::{Exit, Failure, Outcome, Output};
+pub use spec::Spec;
+pub use supervise::supervise;

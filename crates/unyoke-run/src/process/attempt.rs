@@ -1,0 +1,311 @@
+//! Attempts as seen by the program that wants their results: start, find again, wait, stop.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::folder;
+use super::outcome::Outcome;
+use super::spec::Spec;
+use super::system::Group;
+use crate::error::{Error, Result};
+
+/// What to start as a supervisor: a program that calls [`supervise`](crate::supervise) with the
+/// folder that it is given as its last argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Supervisor {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Supervisor {
+    /// Another program.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.into(), arguments }
+    }
+
+    /// The program that is running, with a subcommand for the purpose.
+    pub fn this_program(subcommand: &str) -> Result<Self> {
+        let program = std::env::current_exe().map_err(Error::io("the running program"))?;
+        Ok(Self::new(program, [subcommand]))
+    }
+}
+
+/// How an attempt stands.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum State {
+    /// It was never begun.
+    NotStarted,
+    /// Its supervisor is alive.
+    Running,
+    /// Its supervisor died, but the command it left behind is still there. There will be no result;
+    /// to start it again now would be to run it twice at once.
+    Orphaned,
+    /// It came to its end.
+    Finished(Box<Outcome>),
+    /// Nobody works on it any more, and there is no result.
+    Dead(Death),
+}
+
+/// Why an attempt ended without even a failure to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Death {
+    /// The supervisor was killed, or never began, or had to give up.
+    Vanished {
+        /// Its last words, if it had any.
+        said: Option<String>,
+    },
+    /// There is an `exit.json` that cannot be read.
+    Damaged {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vanished { said: None } => write!(f, "the supervisor disappeared"),
+            Self::Vanished { said: Some(said) } => write!(f, "the supervisor gave up: {said}"),
+            Self::Damaged { reason } => write!(f, "the outcome cannot be read: {reason}"),
+        }
+    }
+}
+
+/// An attempt at an evaluation, started here or by somebody who is no longer there.
+///
+/// Dropping it does not stop it.
+///
+/// ```no_run
+/// use unyoke::Design;
+/// use unyoke_run::{Attempt, Layout, Spec, State, StudyFile, Supervisor};
+///
+/// let file = StudyFile::read("study.toml")?;
+/// let mass = file.objective_run("mass").ok_or("there is no such objective")?;
+/// let layout = Layout::new(file.folder.join("runs"));
+/// let folder = layout.attempt(12, 1);
+/// let mut attempt = match Attempt::find(&folder)? {
+///     State::NotStarted => {
+///         let spec = Spec::new(mass, &Design::new().with("length", 0.5), 12, 1)?;
+///         Attempt::start(&folder, &spec, &Supervisor::this_program("supervise")?)?
+///     }
+///     _ => Attempt::open(folder),
+/// };
+/// if let State::Finished(outcome) = attempt.wait()? {
+///     println!("{:?}", outcome.result);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Attempt {
+    folder: PathBuf,
+    /// The supervisor, until it is reaped; none if somebody else started it.
+    supervisor: Option<Child>,
+}
+
+impl Attempt {
+    /// Starts an attempt in a folder that must not exist yet; see [`Layout`](crate::Layout).
+    pub fn start(folder: &Path, spec: &Spec, supervisor: &Supervisor) -> Result<Self> {
+        let folder = std::path::absolute(folder).map_err(Error::io(folder))?;
+        let Prepared { lock, log } = prepare(&folder, spec)?;
+        let child = Command::new(&supervisor.program)
+            .args(&supervisor.arguments)
+            .arg(&folder)
+            // The lock goes with it: it is held from before the folder had its name until the
+            // supervisor is gone, without a gap.
+            .stdin(Stdio::from(lock))
+            .stdout(Stdio::null())
+            .stderr(Stdio::from(log))
+            // Out of reach of Ctrl-C in our terminal.
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Supervisor { program: supervisor.program.clone(), source })?;
+        Ok(Self { folder, supervisor: Some(child) })
+    }
+
+    /// An attempt that was started earlier, perhaps.
+    pub fn open(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), supervisor: None }
+    }
+
+    /// How an attempt stands that was started earlier, perhaps.
+    pub fn find(folder: &Path) -> Result<State> {
+        state(folder)
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The process number of the supervisor, if it was started here and has not been reaped.
+    pub fn supervisor_id(&self) -> Option<u32> {
+        self.supervisor.as_ref().map(Child::id)
+    }
+
+    /// How it stands now.
+    pub fn poll(&mut self) -> Result<State> {
+        if let Some(child) = &mut self.supervisor
+            && !matches!(child.try_wait(), Ok(None))
+        {
+            self.supervisor = None;
+        }
+        state(&self.folder)
+    }
+
+    /// How it stands once nothing of it is running.
+    pub fn wait(&mut self) -> Result<State> {
+        if let Some(mut child) = self.supervisor.take() {
+            child.wait().map_err(Error::io(&self.folder))?;
+        }
+        loop {
+            match state(&self.folder)? {
+                State::Running => folder::wait_for_lock(&self.folder.join(folder::LOCK))?,
+                State::Orphaned => folder::wait_for_lock(&self.folder.join(folder::COMMAND_LOCK))?,
+                settled => return Ok(settled),
+            }
+        }
+    }
+
+    /// Asks for the command to be stopped and returns at once; [`wait`](Self::wait) tells when it
+    /// was. An attempt that is not running is left as it is.
+    pub fn stop(&mut self) -> Result<()> {
+        match self.poll()? {
+            State::Running => {
+                let path = self.folder.join(folder::STOP);
+                File::create(&path).map(drop).map_err(Error::io(&path))
+            }
+            State::Orphaned => kill_orphan(&self.folder),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Attempt {
+    /// Somebody must reap the supervisor when it ends, or it stays as a zombie.
+    fn drop(&mut self) {
+        if let Some(mut child) = self.supervisor.take()
+            && matches!(child.try_wait(), Ok(None))
+        {
+            // Without a thread there is a zombie until this program ends; nothing worse.
+            let _ = std::thread::Builder::new().spawn(move || child.wait());
+        }
+    }
+}
+
+/// What the supervisor inherits.
+struct Prepared {
+    lock: File,
+    log: File,
+}
+
+/// Makes the folder appear complete and locked, in one step. If there is no room for it, nothing
+/// appears.
+fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
+    let parent = folder.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(Error::io(parent))?;
+    let staging = tempfile::Builder::new()
+        .prefix(".starting-")
+        .permissions(Permissions::from_mode(0o777))
+        .tempdir_in(parent)
+        .map_err(Error::io(parent))?;
+    folder::write_json(&staging.path().join(folder::DESIGN), &spec.design_file())?;
+    folder::write_json(&staging.path().join(folder::COMMAND), &spec.order())?;
+    let path = staging.path().join(folder::SUPERVISOR);
+    let log = File::create_new(&path).map_err(Error::io(&path))?;
+    let path = staging.path().join(folder::LOCK);
+    let lock = File::create_new(&path).and_then(|file| file.lock().map(|()| file));
+    let lock = lock.map_err(Error::io(&path))?;
+    folder::sync_folder(staging.path())?;
+    if let Err(error) = fs::rename(staging.path(), folder) {
+        return Err(match error.kind() {
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                Error::AlreadyStarted { folder: folder.to_owned() }
+            }
+            _ => Error::io(folder)(error),
+        });
+    }
+    // It has another name now and must not be removed under the old one.
+    let _ = staging.keep();
+    folder::sync_folder(parent)?;
+    Ok(Prepared { lock, log })
+}
+
+fn state(folder: &Path) -> Result<State> {
+    if let Recorded::Outcome(outcome) = recorded(folder)? {
+        return Ok(State::Finished(outcome));
+    }
+    // A folder appears complete and locked. So if it is there now, a lock that is free next was
+    // given up, and not just about to be taken.
+    if !folder.try_exists().map_err(Error::io(folder))? {
+        return Ok(State::NotStarted);
+    }
+    if folder::is_locked(&folder.join(folder::LOCK))? {
+        return Ok(State::Running);
+    }
+    // It may have finished between the first look and the second: only now is there nobody left
+    // who could write an outcome.
+    match recorded(folder)? {
+        Recorded::Outcome(outcome) => return Ok(State::Finished(outcome)),
+        Recorded::Damaged(reason) => return Ok(State::Dead(Death::Damaged { reason })),
+        Recorded::Nothing => {}
+    }
+    if folder::is_locked(&folder.join(folder::COMMAND_LOCK))? {
+        return Ok(State::Orphaned);
+    }
+    Ok(State::Dead(Death::Vanished { said: last_words(folder) }))
+}
+
+/// What there is of `exit.json`.
+enum Recorded {
+    Nothing,
+    Outcome(Box<Outcome>),
+    Damaged(String),
+}
+
+fn recorded(folder: &Path) -> Result<Recorded> {
+    match folder::read_json(&folder.join(folder::EXIT)) {
+        Ok(None) => Ok(Recorded::Nothing),
+        Ok(Some(outcome)) => Ok(Recorded::Outcome(Box::new(outcome))),
+        Err(Error::BadFile { reason, .. }) => Ok(Recorded::Damaged(reason)),
+        Err(error) => Err(error),
+    }
+}
+
+fn last_words(folder: &Path) -> Option<String> {
+    let log = fs::read(folder.join(folder::SUPERVISOR)).ok()?;
+    super::number::quote_last_line(&log)
+}
+
+/// Kills a command without a supervisor, if it is beyond doubt that it is the one.
+fn kill_orphan(folder: &Path) -> Result<()> {
+    let group = fs::read_to_string(folder.join(folder::GROUP)).ok();
+    let group: Option<i32> = group.and_then(|text| text.trim().parse().ok());
+    let unsure = Error::Orphan { folder: folder.to_owned(), group };
+    let Some(found) = group.and_then(Group::numbered) else { return Err(unsure) };
+    if !is_ours(found, folder) {
+        return Err(unsure);
+    }
+    found.kill().map_err(|_| unsure)
+}
+
+/// Whether the leader of the group still is the process that was started for this folder: its
+/// number may belong to another by now, its environment cannot.
+fn is_ours(group: Group, folder: &Path) -> bool {
+    let environment = fs::read(format!("/proc/{}/environ", group.number()));
+    let ours =
+        [b"UNYOKE_DESIGN=", folder.join(folder::DESIGN).as_os_str().as_encoded_bytes()].concat();
+    environment
+        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|line| line == ours))
+}

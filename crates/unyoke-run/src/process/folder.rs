@@ -1,0 +1,214 @@
+//! The folder of an attempt: where its files are, and how they are written so that none is torn.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+
+/// Held by the supervisor as long as it lives.
+pub(super) const LOCK: &str = "lock";
+/// Standard input of the command: always empty, and locked as long as any process has it open.
+pub(super) const COMMAND_LOCK: &str = "command.lock";
+pub(super) const DESIGN: &str = "design.json";
+pub(super) const COMMAND: &str = "command.json";
+pub(super) const RESULT: &str = "result.json";
+pub(super) const STDOUT: &str = "stdout";
+pub(super) const STDERR: &str = "stderr";
+/// What the supervisor itself has to complain about.
+pub(super) const SUPERVISOR: &str = "supervisor.log";
+/// The process group of the command, for people and for orphans.
+pub(super) const GROUP: &str = "group";
+/// Its existence asks the supervisor to stop the command.
+pub(super) const STOP: &str = "stop";
+pub(super) const EXIT: &str = "exit.json";
+const RESERVED: &str = "exit.json.tmp";
+
+/// Our own files are far shorter, and no system takes a longer command; beyond, somebody else
+/// wrote there.
+const LONGEST: u64 = 64 << 20;
+
+/// More than an `exit.json` ever needs.
+const RESERVE: usize = 16 << 10;
+
+/// Where the attempts of a study are.
+///
+/// ```
+/// use unyoke_run::Layout;
+///
+/// let layout = Layout::new("runs");
+/// assert_eq!(layout.attempt(12, 1).to_str(), Some("runs/000012/1"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    runs: PathBuf,
+}
+
+impl Layout {
+    /// All attempts are below `runs`, which need not exist yet.
+    pub fn new(runs: impl Into<PathBuf>) -> Self {
+        Self { runs: runs.into() }
+    }
+
+    /// The folder of an attempt at an evaluation.
+    pub fn attempt(&self, evaluation: u64, attempt: u32) -> PathBuf {
+        self.evaluation(evaluation).join(attempt.to_string())
+    }
+
+    /// The attempts at an evaluation that were begun, in order.
+    pub fn attempts(&self, evaluation: u64) -> Result<Vec<u32>> {
+        let folder = self.evaluation(evaluation);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
+            entries => entries.map_err(Error::io(&folder))?,
+        };
+        let mut attempts = vec![];
+        for entry in entries {
+            let name = entry.map_err(Error::io(&folder))?.file_name();
+            // Anything else is a folder that did not get its name, or not ours.
+            attempts.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
+        }
+        attempts.sort_unstable();
+        Ok(attempts)
+    }
+
+    fn evaluation(&self, evaluation: u64) -> PathBuf {
+        self.runs.join(format!("{evaluation:06}"))
+    }
+}
+
+/// Writes a file that did not exist, down to the disk.
+pub(super) fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
+    let text = to_json(path, content)?;
+    let mut file = File::create_new(path).map_err(Error::io(path))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(path))
+}
+
+fn to_json(path: &Path, content: &impl Serialize) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(content).map_err(Error::bad_file(path))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The content of a file; `None` if there is none.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(Error::io(path))?,
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    serde_json::from_slice(&bytes).map(Some).map_err(Error::bad_file(path))
+}
+
+/// Makes what was renamed or created in a folder last.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))
+}
+
+/// Whether somebody holds the lock of a file. One that does not exist is free.
+pub(super) fn is_locked(path: &Path) -> Result<bool> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        file => file.map_err(Error::io(path))?,
+    };
+    // Shared, so that two that look at the same time do not take each other for the holder.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(Error::io(path)(error)),
+    }
+}
+
+/// Returns once nobody holds the lock of a file any more.
+pub(super) fn wait_for_lock(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.lock_shared()).map_err(Error::io(path))
+}
+
+/// Room for `exit.json`, taken before the command runs, so that a disk that fills up meanwhile
+/// does not cost the result.
+#[derive(Debug)]
+pub(super) struct Reserve {
+    folder: PathBuf,
+    file: File,
+}
+
+impl Reserve {
+    pub(super) fn new(folder: &Path) -> Result<Self> {
+        let path = folder.join(RESERVED);
+        let mut file = File::create(&path).map_err(Error::io(&path))?;
+        let blanks = [b' '; RESERVE];
+        file.write_all(&blanks).and_then(|()| file.sync_all()).map_err(Error::io(&path))?;
+        Ok(Self { folder: folder.to_owned(), file })
+    }
+
+    /// Makes `exit.json` appear with this content, whole and for good. May be tried again.
+    pub(super) fn publish(&mut self, content: &impl Serialize) -> Result<()> {
+        let path = self.folder.join(RESERVED);
+        let text = to_json(&path, content)?;
+        self.overwrite(text.as_bytes()).map_err(Error::io(&path))?;
+        fs::rename(&path, self.folder.join(EXIT)).map_err(Error::io(&path))?;
+        sync_folder(&self.folder)
+    }
+
+    fn overwrite(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(bytes)?;
+        self.file.set_len(bytes.len() as u64)?;
+        self.file.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_listed_in_order_and_nothing_else_is() {
+        let runs = tempfile::tempdir().unwrap();
+        let layout = Layout::new(runs.path());
+        assert_eq!(layout.attempts(3).unwrap(), [0; 0]);
+        for name in ["10", "2", ".starting-x", "notes"] {
+            fs::create_dir_all(runs.path().join("000003").join(name)).unwrap();
+        }
+        assert_eq!(layout.attempts(3).unwrap(), [2, 10]);
+    }
+
+    #[test]
+    fn what_is_published_appears_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reserve = Reserve::new(folder.path()).unwrap();
+        assert!(!folder.path().join(EXIT).exists());
+        reserve.publish(&[1.5]).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join(EXIT)).unwrap(), "[\n  1.5\n]\n");
+        assert!(!folder.path().join(RESERVED).exists());
+    }
+
+    #[test]
+    fn a_lock_is_seen_by_others_and_does_not_outlive_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        assert!(!is_locked(&path).unwrap());
+        let file = File::create(&path).unwrap();
+        assert!(!is_locked(&path).unwrap());
+        file.lock().unwrap();
+        assert!(is_locked(&path).unwrap());
+        drop(file);
+        assert!(!is_locked(&path).unwrap());
+        wait_for_lock(&path).unwrap();
+    }
+
+    #[test]
+    fn a_torn_file_is_an_error_and_an_absent_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXIT);
+        assert_eq!(read_json::<f64>(&path).unwrap(), None);
+        fs::write(&path, "{\"val").unwrap();
+        assert!(matches!(read_json::<f64>(&path), Err(Error::BadFile { .. })));
+        fs::write(&path, "").unwrap();
+        assert!(matches!(read_json::<f64>(&path), Err(Error::BadFile { .. })));
+    }
+}

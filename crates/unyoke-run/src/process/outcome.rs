@@ -1,0 +1,322 @@
+//! What became of an attempt, and its written form, `exit.json`.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+/// The newest form of `exit.json`, in which this version writes.
+const FORMAT: u32 = 1;
+
+/// What became of an attempt that ran to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Outcome {
+    /// The evaluation, as numbered by the study.
+    pub evaluation: u64,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The value, always finite, or why there is none.
+    pub result: Result<f64, Failure>,
+    /// How the process ended.
+    pub exit: Exit,
+    /// When it started, by the clock on the wall.
+    pub started: SystemTime,
+    /// When it ended, by the clock on the wall.
+    pub ended: SystemTime,
+    /// How long it took, by a clock that nobody sets.
+    pub duration: Duration,
+    /// What it printed.
+    pub stdout: Output,
+    /// What it complained about.
+    pub stderr: Output,
+}
+
+/// How the process of a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It never began.
+    NeverBegan,
+    /// It did not end even when killed, as happens when a file system hangs.
+    Unknown,
+}
+
+/// What came out of a command on one of its two channels.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Output {
+    /// How much, in bytes. Of very much, only the beginning and the end are kept.
+    pub bytes: u64,
+    /// Why not all that should be kept is on the disk, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Why an attempt has no value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Failure {
+    /// There is no such program.
+    #[error("the command {program:?} was not found")]
+    NotFound {
+        /// The program.
+        program: String,
+    },
+    /// The program is there and may not be run.
+    #[error("{program:?} is not executable; `chmod +x` would make it so")]
+    NotExecutable {
+        /// The program.
+        program: String,
+    },
+    /// The folder to run it in does not exist.
+    #[error("there is no folder {directory:?} to run the command in")]
+    NoDirectory {
+        /// The folder.
+        directory: String,
+    },
+    /// The system refused to start it for another reason.
+    #[error("the command {program:?} could not be started: {reason}")]
+    CannotStart {
+        /// The program.
+        program: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// It ended with a code that means failure.
+    #[error("the command failed with exit code {code}{}", said(last_line))]
+    Exit {
+        /// The code.
+        code: i32,
+        /// The last it had to say on standard error.
+        last_line: Option<String>,
+    },
+    /// A signal ended it.
+    #[error("the command was ended by {}{}", signal_name(*signal), said(last_line))]
+    Signal {
+        /// The signal.
+        signal: i32,
+        /// The last it had to say on standard error.
+        last_line: Option<String>,
+    },
+    /// It took longer than it may.
+    #[error("the command took longer than {seconds} s and was stopped")]
+    TimedOut {
+        /// The time it was given.
+        seconds: f64,
+    },
+    /// Somebody asked for it to be stopped.
+    #[error("the command was stopped on request")]
+    Stopped,
+    /// The system does not tell how it ended.
+    #[error("the system lost track of the command")]
+    Lost,
+    /// It printed nothing.
+    #[error("the command printed nothing; it should print its result, one number, at the end")]
+    NothingPrinted,
+    /// The last line has several numbers.
+    #[error("the last line has more than one number: {line:?}")]
+    SeveralNumbers {
+        /// The line, or its beginning.
+        line: String,
+    },
+    /// The result is not a number.
+    #[error("the result {line:?} is not a number; {hint}")]
+    NotANumber {
+        /// What was found instead, or its beginning.
+        line: String,
+        /// What to change.
+        hint: String,
+    },
+    /// The result is not finite, or too large for a double.
+    #[error("the result {text:?} is not a finite number")]
+    NotFinite {
+        /// The result as it was written.
+        text: String,
+    },
+    /// The last line is longer than any number.
+    #[error("the last line is too long for a number")]
+    LineTooLong,
+    /// The last line is not UTF-8.
+    #[error("the last line is not text")]
+    NotText,
+    /// The file of the result cannot be used.
+    #[error("the result file cannot be used: {reason}")]
+    BadResultFile {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+fn said(line: &Option<String>) -> String {
+    line.as_ref().map_or_else(String::new, |line| format!(": {line}"))
+}
+
+/// The usual name where there is one on every system.
+fn signal_name(signal: i32) -> String {
+    match signal {
+        1 => "SIGHUP".to_owned(),
+        2 => "SIGINT".to_owned(),
+        4 => "SIGILL".to_owned(),
+        6 => "SIGABRT".to_owned(),
+        8 => "SIGFPE".to_owned(),
+        9 => "SIGKILL, often for want of memory".to_owned(),
+        11 => "SIGSEGV".to_owned(),
+        13 => "SIGPIPE".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+/// `exit.json`: as people and other programs read it. Fields of later versions are ignored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Written {
+    format: u32,
+    evaluation: u64,
+    attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+    /// The failure in words, for people only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    exit: Exit,
+    timed_out: bool,
+    started: String,
+    ended: String,
+    seconds: f64,
+    stdout: Output,
+    stderr: Output,
+}
+
+impl From<Outcome> for Written {
+    fn from(outcome: Outcome) -> Self {
+        let time = |time| humantime::format_rfc3339_millis(time).to_string();
+        let (value, failure) = match outcome.result {
+            Ok(value) => (Some(value), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        Self {
+            format: FORMAT,
+            evaluation: outcome.evaluation,
+            attempt: outcome.attempt,
+            value,
+            reason: failure.as_ref().map(Failure::to_string),
+            timed_out: matches!(failure, Some(Failure::TimedOut { .. })),
+            failure,
+            exit: outcome.exit,
+            started: time(outcome.started),
+            ended: time(outcome.ended),
+            seconds: outcome.duration.as_secs_f64(),
+            stdout: outcome.stdout,
+            stderr: outcome.stderr,
+        }
+    }
+}
+
+impl TryFrom<Written> for Outcome {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        if written.format > FORMAT {
+            let found = written.format;
+            return Err(format!("has format {found}, this version reads up to format {FORMAT}"));
+        }
+        let time = |text: &str| {
+            humantime::parse_rfc3339(text).map_err(|error| format!("the time {text:?}: {error}"))
+        };
+        let result = match (written.value, written.failure) {
+            (Some(value), None) if value.is_finite() => Ok(value),
+            (None, Some(failure)) => Err(failure),
+            _ => return Err("has neither a value nor a failure, or both".to_owned()),
+        };
+        Ok(Self {
+            evaluation: written.evaluation,
+            attempt: written.attempt,
+            result,
+            exit: written.exit,
+            started: time(&written.started)?,
+            ended: time(&written.ended)?,
+            duration: Duration::try_from_secs_f64(written.seconds)
+                .map_err(|error| format!("seconds: {error}"))?,
+            stdout: written.stdout,
+            stderr: written.stderr,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(result: Result<f64, Failure>) -> Outcome {
+        let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
+        Outcome {
+            evaluation: 12,
+            attempt: 1,
+            result,
+            exit: Exit::Code(0),
+            started,
+            ended: started + Duration::from_millis(250),
+            duration: Duration::from_millis(250),
+            stdout: Output { bytes: 4, problem: None },
+            stderr: Output { bytes: 0, problem: Some("no room".into()) },
+        }
+    }
+
+    #[test]
+    fn an_outcome_comes_back_as_it_went_in() {
+        let failures = [
+            Failure::NotFound { program: "f".into() },
+            Failure::Exit { code: 3, last_line: Some("out of 🦀".into()) },
+            Failure::Signal { signal: 9, last_line: None },
+            Failure::TimedOut { seconds: 0.5 },
+            Failure::Stopped,
+            Failure::NotANumber { line: "1,5".into(), hint: "h".into() },
+        ];
+        let results = [0.1 + 0.2, 5e-324, -0.0, 1e22].map(Ok).into_iter();
+        for result in results.chain(failures.map(Err)) {
+            let outcome = outcome(result);
+            let text = serde_json::to_string(&outcome).unwrap();
+            assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_form_opens_for_ever() {
+        let text = r#"{"format":1,"evaluation":12,"attempt":1,"value":1.5,"exit":{"code":0},
+            "timed_out":false,"started":"2023-11-14T22:13:20.123Z",
+            "ended":"2023-11-14T22:13:20.373Z","seconds":0.25,
+            "stdout":{"bytes":4},"stderr":{"bytes":0,"problem":"no room"},"later":"field"}"#;
+        assert_eq!(serde_json::from_str::<Outcome>(text).unwrap(), outcome(Ok(1.5)));
+        let newer = text.replace("\"format\":1", "\"format\":2");
+        assert!(serde_json::from_str::<Outcome>(&newer).is_err());
+    }
+
+    #[test]
+    fn a_contradiction_is_refused() {
+        let text = serde_json::to_string(&outcome(Ok(1.5))).unwrap();
+        let both = text.replace("\"exit\"", "\"failure\":{\"kind\":\"stopped\"},\"exit\"");
+        let neither = text.replace("\"value\":1.5,", "");
+        for text in [both, neither, text.replace("2023", "20x3"), text.replace("0.25", "-1")] {
+            assert!(serde_json::from_str::<Outcome>(&text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn failures_are_told_in_words() {
+        let words = |failure: Failure| failure.to_string();
+        let last_line = Some("no such material".to_owned());
+        assert_eq!(
+            words(Failure::Exit { code: 2, last_line }),
+            "the command failed with exit code 2: no such material"
+        );
+        let killed = words(Failure::Signal { signal: 9, last_line: None });
+        assert!(killed.contains("SIGKILL") && killed.contains("memory"));
+        assert!(words(Failure::Signal { signal: 64, last_line: None }).ends_with("signal 64"));
+    }
+}

@@ -1,0 +1,120 @@
+//! The supervisor: owns one command from its start to `exit.json`.
+//!
+//! It runs in a process of its own. Everything it must know stands in the folder of the attempt,
+//! everything it finds out is written there, and while it lives it holds the folder's lock.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::folder::{self, Reserve};
+use super::number;
+use super::outcome::{Exit, Failure, Outcome};
+use super::running::{Ending, start};
+use super::spec::Order;
+use crate::error::{Error, Result};
+
+/// How often, once a second, writing the outcome is tried while there is no room for it.
+const TRIES: u32 = 600;
+
+/// Runs the command of an attempt to its end and writes what became of it into `folder`.
+///
+/// This is the whole of the process that [`Attempt::start`](crate::Attempt::start) starts; a
+/// program calls it and exits with what it returns. Failures of the command are outcomes, written
+/// like any other; only a folder that cannot be read or written makes it fail.
+pub fn supervise(folder: &Path) -> ExitCode {
+    match try_supervise(folder) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_supervise(folder: &Path) -> Result<()> {
+    let folder = &std::path::absolute(folder).map_err(Error::io(folder))?;
+    let _lock = hold_lock(folder)?;
+    let path = folder.join(folder::COMMAND);
+    let order: Option<Order> = folder::read_json(&path)?;
+    let order = order.ok_or_else(|| Error::bad_file(&path)("is missing"))?;
+    if order.format > Order::FORMAT {
+        return Err(Error::bad_file(&path)("was written by a newer version"));
+    }
+    if folder.join(folder::EXIT).exists() {
+        return Err(Error::AlreadyStarted { folder: folder.to_owned() });
+    }
+    let mut reserve = Reserve::new(folder)?;
+    let outcome = carry_out(folder, &order)?;
+    publish(&mut reserve, &outcome)
+}
+
+/// The lock of the folder: inherited as standard input from whoever started us, so that there was
+/// no moment without it, or taken now if we were started by hand.
+fn hold_lock(folder: &Path) -> Result<File> {
+    let path = folder.join(folder::LOCK);
+    let file = File::open(&path).map_err(Error::io(&path))?;
+    let stdin =
+        io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(Error::io(&path))?;
+    let identity = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
+    if identity(&stdin).ok() == identity(&file).ok() {
+        return Ok(stdin);
+    }
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err(Error::AlreadyStarted { folder: folder.to_owned() }),
+    }
+}
+
+/// Writes the outcome, patiently: the result of a long computation is worth the wait for room.
+fn publish(reserve: &mut Reserve, outcome: &Outcome) -> Result<()> {
+    let mut tries = 0;
+    loop {
+        match reserve.publish(outcome) {
+            Err(Error::DiskFull { .. }) if tries < TRIES => {
+                std::thread::sleep(Duration::from_secs(1))
+            }
+            published => return published,
+        }
+        tries += 1;
+    }
+}
+
+/// Runs the command and judges what it left behind.
+fn carry_out(folder: &Path, order: &Order) -> Result<Outcome> {
+    let (started, clock) = (SystemTime::now(), Instant::now());
+    let ending = match start(folder, order)? {
+        Ok(running) => running.watch(order),
+        Err(failure) => Ending::never_began(failure),
+    };
+    Ok(Outcome {
+        evaluation: order.evaluation,
+        attempt: order.attempt,
+        exit: ending.exit,
+        started,
+        ended: SystemTime::now(),
+        duration: clock.elapsed(),
+        stdout: ending.stdout.output,
+        stderr: ending.stderr.output,
+        result: ending.interrupted.map_or_else(
+            || judge(folder, ending.exit, &ending.stdout.tail, &ending.stderr.tail),
+            Err,
+        ),
+    })
+}
+
+/// The value of a command that ended by itself.
+fn judge(folder: &Path, exit: Exit, stdout: &[u8], stderr: &[u8]) -> Result<f64, Failure> {
+    let last_line = || number::quote_last_line(stderr);
+    match exit {
+        Exit::Code(0) => number::in_file(&folder.join(folder::RESULT))
+            .unwrap_or_else(|| number::on_last_line(stdout)),
+        Exit::Code(code) => Err(Failure::Exit { code, last_line: last_line() }),
+        Exit::Signal(signal) => Err(Failure::Signal { signal, last_line: last_line() }),
+        Exit::NeverBegan | Exit::Unknown => Err(Failure::Lost),
+    }
+}

@@ -1,0 +1,64 @@
+//! What the standard library lacks: process groups, and waiting for several things at once.
+//!
+//! The only file that names `rustix`.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::Child;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// A process that leads a group, and all that belongs to the group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group(Pid);
+
+impl Group {
+    /// The group of a process that was started as its leader.
+    pub(super) fn of(child: &Child) -> Self {
+        Self(Pid::from_child(child))
+    }
+
+    /// The group with a number, which must be one.
+    pub(super) fn numbered(number: i32) -> Option<Self> {
+        Pid::from_raw(number).filter(|_| number > 1).map(Self)
+    }
+
+    /// Its number, that of its leader.
+    pub(super) fn number(self) -> i32 {
+        self.0.as_raw_nonzero().get()
+    }
+
+    /// Asks all of it to end.
+    pub(super) fn ask_to_end(self) -> io::Result<()> {
+        Ok(kill_process_group(self.0, Signal::TERM)?)
+    }
+
+    /// Ends all of it.
+    pub(super) fn kill(self) -> io::Result<()> {
+        Ok(kill_process_group(self.0, Signal::KILL)?)
+    }
+
+    /// Returns when its leader, a child of ours, has ended. It is not reaped: as long as it is a
+    /// zombie, nobody else can get the number of its group.
+    pub(super) fn await_leader(self) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(self.0), options), Err(Errno::INTR)) {}
+    }
+}
+
+/// From now on, reading fails rather than waits if there is nothing to read.
+pub(super) fn never_block(source: impl AsFd) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(source, true)?)
+}
+
+/// Waits until something can be read from one of them, or less than a second is over. It may
+/// return early: whoever calls looks what has happened.
+pub(super) fn await_any<'a>(sources: impl IntoIterator<Item = BorrowedFd<'a>>, pause: Duration) {
+    let polled = |source| PollFd::from_borrowed_fd(source, PollFlags::IN);
+    let mut polled: Vec<PollFd<'_>> = sources.into_iter().map(polled).collect();
+    let time = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
+    let _ = poll(&mut polled, Some(&time));
+}
