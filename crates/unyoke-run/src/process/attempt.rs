@@ -242,6 +242,8 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     Ok(Prepared { lock, log })
 }
 
+/// May call it running for an instant too long, when another thread is just starting a process
+/// that has a copy of the lock until its program is loaded; never dead an instant too early.
 fn state(folder: &Path) -> Result<State> {
     if let Recorded::Outcome(outcome) = recorded(folder)? {
         return Ok(State::Finished(outcome));
