@@ -71,6 +71,40 @@ fn a_killed_lab_goes_on_where_it_was_and_ends_like_an_unbroken_one() {
 }
 
 #[test]
+fn figures_and_report_of_a_small_lab_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    let unyoke = || Command::new(env!("CARGO_BIN_EXE_unyoke"));
+    for family in ["lengthscales", "branin-currin"] {
+        let mut run = unyoke();
+        run.args(["lab", "run", "--family", family, "--instances", "0-1", "--max-cost", "68"]);
+        succeeds(run.args(["--algorithms", "c-mokg,c-mokg-random,parego", "--out"]).arg(out));
+    }
+    succeeds(unyoke().args(["lab", "figures"]).arg(out));
+    for name in [
+        "bayesian-regret",
+        "hypervolume-regret",
+        "expectation-against-random-lengthscales",
+        "expectation-against-random-branin-currin",
+        "problem-lengthscales",
+        "problem-branin-currin",
+        "length-scale-priors",
+        "time-per-suggestion",
+    ] {
+        let file = |ending: &str| out.join("figures").join(format!("{name}.{ending}"));
+        assert!(std::fs::read(file("png")).unwrap().starts_with(b"\x89PNG"), "{name}");
+        assert!(std::fs::read_to_string(file("svg")).unwrap().starts_with("<svg"), "{name}");
+    }
+    succeeds(unyoke().args(["lab", "report"]).arg(out));
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("C-MOKG") && page.contains("branin-currin") && page.contains("<svg"));
+    assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "nothing is fetched");
+    let nothing = unyoke().args(["lab", "report", "nowhere"]).output().unwrap();
+    let said = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert!(!nothing.status.success() && said.contains("no finished runs"), "{said}");
+}
+
+#[test]
 fn shards_make_up_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path();
