@@ -23,7 +23,8 @@ fn runs(out: &Path) -> Vec<PathBuf> {
     let folders = ["c-mokg", "makg"].map(|name| out.join("runs/lengthscales").join(name));
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let files = files.map(|file| file.unwrap().path());
-    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some()).collect();
+    let is_run = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "csv");
+    let mut files: Vec<PathBuf> = files.filter(is_run).collect();
     files.sort();
     files
 }

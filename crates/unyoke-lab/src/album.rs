@@ -396,11 +396,10 @@ fn made(family: &FamilyRuns) -> Vec<(String, String)> {
 }
 
 fn counts(family: &FamilyRuns) -> Vec<RunCount> {
-    let planned = family.algorithms.iter().map(|(_, runs)| runs.len()).max().unwrap_or(0);
-    let count = |(algorithm, runs): &(Algorithm, Runs)| RunCount {
+    let count = |((algorithm, runs), planned): (&(Algorithm, Runs), &usize)| RunCount {
         name: format!("{}, {}", title(family), crate::figures::label(algorithm.name())),
         complete: runs.len(),
-        planned,
+        planned: *planned,
     };
-    family.algorithms.iter().map(count).collect()
+    family.algorithms.iter().zip(&family.planned).map(count).collect()
 }

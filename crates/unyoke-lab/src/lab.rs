@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use crate::instance::Instance;
 use crate::run::run;
 use crate::settings::Settings;
-use crate::table::write_run;
+use crate::table::{write_run, write_whole};
 use crate::target::Target;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,6 +88,7 @@ impl Lab {
     pub fn run(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
         let instances = self.settings.instances(&self.instances)?;
         self.settings.claim(&self.folder())?;
+        self.note_plan()?;
         let all = self.jobs(&instances);
         let total = all.len();
         let jobs: Vec<Job<'_>> = all.into_iter().filter(|job| !job.path.exists()).collect();
@@ -111,6 +113,23 @@ impl Lab {
             }
         });
         Ok(outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// Adds what is asked for to what was asked for before, beside the runs of each algorithm:
+    /// a report can then tell what is missing.
+    fn note_plan(&self) -> Result<()> {
+        for algorithm in &self.algorithms {
+            let folder = self.folder().join(algorithm.name());
+            let mut planned = read_plan(&folder)?;
+            let before = planned.len();
+            planned.extend(&self.instances);
+            if planned.len() > before {
+                let path = folder.join(PLAN);
+                let text = serde_json::to_vec(&planned).map_err(Error::bad_file(&path))?;
+                write_whole(&path, &text)?;
+            }
+        }
+        Ok(())
     }
 
     /// The runs of this shard, instance by instance.
@@ -143,6 +162,19 @@ impl Lab {
         })?;
         write_run(&job.path, &rows)
     }
+}
+
+/// The file beside the runs of an algorithm that lists the instances asked for.
+const PLAN: &str = "plan.json";
+
+/// The instances that were asked for in the folder of an algorithm.
+pub(crate) fn read_plan(folder: &Path) -> Result<BTreeSet<u32>> {
+    let path = folder.join(PLAN);
+    if !path.exists() {
+        return Ok(BTreeSet::new());
+    }
+    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    serde_json::from_str(&text).map_err(Error::bad_file(&path))
 }
 
 /// Where the runs of a family lie.

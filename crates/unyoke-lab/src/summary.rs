@@ -2,7 +2,7 @@
 //! algorithm are averaged at the same costs.
 
 use crate::error::{Error, Result};
-use crate::lab::family_folder;
+use crate::lab::{family_folder, read_plan};
 use crate::settings::Settings;
 use crate::table::{Metrics, Row, read_run, write_whole};
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ pub struct FamilyRuns {
     pub settings: Settings,
     /// By algorithm, in the order of [`Algorithm::ALL`].
     pub algorithms: Vec<(Algorithm, Runs)>,
+    /// How many runs of each of these algorithms were asked for.
+    pub planned: Vec<usize>,
 }
 
 /// The average of a metric over instances at one cost.
@@ -88,9 +90,10 @@ pub fn read_all(out: &Path) -> Result<Vec<FamilyRuns>> {
 
 fn read_family(folder: &Path) -> Result<FamilyRuns> {
     let settings = Settings::read(folder)?;
-    let mut algorithms = Vec::new();
+    let (mut algorithms, mut planned) = (Vec::new(), Vec::new());
     for algorithm in Algorithm::ALL {
-        let Ok(entries) = std::fs::read_dir(folder.join(algorithm.name())) else { continue };
+        let of_algorithm = folder.join(algorithm.name());
+        let Ok(entries) = std::fs::read_dir(&of_algorithm) else { continue };
         let mut runs = Runs::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.extension().is_some_and(|extension| extension == "csv") {
@@ -101,10 +104,11 @@ fn read_family(folder: &Path) -> Result<FamilyRuns> {
             }
         }
         if !runs.is_empty() {
+            planned.push(read_plan(&of_algorithm)?.len().max(runs.len()));
             algorithms.push((algorithm, runs));
         }
     }
-    Ok(FamilyRuns { settings, algorithms })
+    Ok(FamilyRuns { settings, algorithms, planned })
 }
 
 impl FamilyRuns {
