@@ -168,7 +168,7 @@ fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
         Progress::Begun { runs, before } => {
             bar.set_length((runs as f64 * TICKS) as u64);
             let found = if before > 0 { format!(", {before} found") } else { String::new() };
-            bar.set_message(format!("{runs} runs to make{found}"));
+            bar.set_message(format!("runs to make: {runs}{found}"));
         }
         Progress::Advanced(share) => bar.inc((share * TICKS).round() as u64),
         Progress::Finished => {}

@@ -151,11 +151,7 @@ impl Lab {
             Error::Setting { what: "threads", reason: format!("no thread can be had: {error}") }
         })?;
         let protocol = self.settings.protocol();
-        let mut last = 0.0;
-        let advanced = |spent: f64| {
-            progress(Progress::Advanced((spent - last) / protocol.max_cost));
-            last = spent;
-        };
+        let advanced = |share: f64| progress(Progress::Advanced(share));
         let rows = pool.install(|| {
             let target = Target::of(job.instance)?;
             run(job.instance, &target, job.algorithm, &protocol, advanced)

@@ -58,8 +58,8 @@ impl Protocol {
     }
 }
 
-/// Runs `algorithm` on an instance until the money is spent. `advanced` is told the cumulative cost
-/// after each evaluation.
+/// Runs `algorithm` on an instance until the money is spent. After each evaluation that took a
+/// search, `advanced` is told its share of what is spent on such evaluations.
 pub fn run(
     instance: &Instance,
     target: &Target,
@@ -69,6 +69,8 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let config = protocol.config(instance, target, algorithm);
     let problem = instance.problem.clone();
+    let each: f64 = problem.objectives.iter().map(|objective| objective.cost).sum();
+    let initial = each * config.initial.designs.unwrap_or(0) as f64;
     let mut study = Study::with_config(problem, config, protocol.seed_for(instance))?;
     let mut rows = Vec::new();
     let mut spent = 0.0;
@@ -85,6 +87,9 @@ pub fn run(
         let begun = Instant::now();
         let metrics = measure(instance, target, &study)?;
         let metrics_seconds = begun.elapsed().as_secs_f64();
+        if spent > initial {
+            advanced(suggestion.cost / (protocol.max_cost - initial));
+        }
         rows.push(Row {
             instance: instance.id,
             algorithm,
@@ -98,7 +103,6 @@ pub fn run(
             suggest_seconds,
             metrics_seconds,
         });
-        advanced(spent);
     }
 }
 
