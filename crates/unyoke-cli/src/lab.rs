@@ -122,7 +122,8 @@ impl RunArguments {
         let usual_max_cost = Suite::named(&self.family)?.usual_max_cost(&costs);
         Ok(Lab {
             settings: Settings {
-                problems: self.problems,
+                // Figures are drawn later, perhaps from another folder.
+                problems: self.problems.map(|path| std::path::absolute(&path).unwrap_or(path)),
                 seed: self.seed,
                 noise: self.noise.unwrap_or(usual.noise),
                 max_cost: self.max_cost.unwrap_or(usual_max_cost),
