@@ -211,16 +211,20 @@ fn letters(name: &str) -> Option<Vec<char>> {
     (name.len() <= LONGEST_COMPARED).then(|| name.chars().flat_map(char::to_lowercase).collect())
 }
 
-/// Fewest letters to insert, delete or replace to turn `a` into `b` (Levenshtein).
+/// Fewest letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`
+/// (optimal string alignment).
 fn edits(a: &[char], b: &[char]) -> usize {
+    let mut last: Vec<usize> = vec![];
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let replaced = row[j] + usize::from(x != y);
+            let fewest = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            let is_swap = i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y;
+            next.push(if is_swap { fewest.min(last[j - 1] + 1) } else { fewest });
         }
+        last = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -235,6 +239,7 @@ mod tests {
         assert_eq!(near("lenght", known).as_deref(), Some("length"));
         assert_eq!(near("Width", known).as_deref(), Some("width"));
         assert_eq!(near("kin", known).as_deref(), Some("kind"));
+        assert_eq!(near("gaol", ["cost", "goal"]).as_deref(), Some("goal"));
         assert_eq!(near("height", known), None);
         assert_eq!(near("", known), None);
         assert_eq!(near("xy", ["ab"]), None);
@@ -252,6 +257,7 @@ mod tests {
         assert_eq!(count("kitten", "sitting"), 3);
         assert_eq!(count("", "abc"), 3);
         assert_eq!(count("abc", "abc"), 0);
+        assert_eq!(count("abcd", "badc"), 2);
     }
 
     #[test]

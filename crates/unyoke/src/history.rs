@@ -290,6 +290,12 @@ impl History {
         self.evaluations.iter().map(price_paid).sum()
     }
 
+    /// What all evaluations under way will have cost.
+    pub(crate) fn pending_cost(&self) -> f64 {
+        let pending = self.evaluations.iter().filter(|e| e.status == Status::Pending);
+        pending.map(|evaluation| evaluation.cost).sum()
+    }
+
     /// What those of one objective have cost.
     pub(crate) fn spent_on(&self, objective: usize) -> f64 {
         self.evaluations.iter().filter(|e| e.objective == objective).map(price_paid).sum()

@@ -40,6 +40,7 @@ pub use event::{Event, FORMAT, Header, Record};
 pub use front::{Forecast, Front, FrontPoint};
 pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
+pub use plan::Permission;
 pub use problem::{
     Direction, GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem,
     ProblemBuilder, Scale,

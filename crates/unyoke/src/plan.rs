@@ -1,4 +1,5 @@
-//! Evaluations that need no model: the initial design, and what coupled algorithms still owe.
+//! Evaluations that need no model: the initial design, and what coupled algorithms still owe. What
+//! may be asked for is decided elsewhere; here it is respected.
 
 use crate::config::Algorithm;
 use crate::error::Result;
@@ -10,49 +11,92 @@ use unyoke_math::sobol::Sobol;
 /// The stream of random numbers behind space-filling designs.
 const DESIGNS: u64 = 0;
 
+/// Whether an evaluation may be asked for; see [`Study::ask_where`](crate::Study::ask_where).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// It may.
+    Granted,
+    /// Not now, but when something under way has ended. What cannot be left out, such as an initial
+    /// evaluation, is waited for.
+    Later,
+    /// Not any more: others take its place.
+    Never,
+}
+
+/// What somebody thinks of evaluating these objectives at one design, the first of them now.
+pub(crate) type Allowed<'a> = &'a dyn Fn(&[usize]) -> Permission;
+
 /// What comes next.
 pub(crate) enum Planned {
     /// This evaluation, whatever the models would say.
     Given { x: Vec<f64>, objective: usize, note: Note },
     /// Whatever is worth most.
     Search,
+    /// Nothing: what comes next is not allowed now.
+    Nothing,
 }
 
 /// Looks at what was asked and told so far.
-pub(crate) fn next(history: &History) -> Result<Planned> {
+pub(crate) fn next(history: &History, allowed: Allowed<'_>) -> Result<Planned> {
     let designs = Sobol::new(history.space.parameters(), seed_for(history.seed, DESIGNS))?;
-    if let Some((x, objective)) = next_initial(history, &designs) {
-        return Ok(Planned::Given { x, objective, note: Note::InitialDesign });
+    let behind = behind(history).into_iter().filter_map(|(index, m)| {
+        Some((new_design(history, &designs, index, m)?, m))
+            .filter(|_| allowed(&[m]) != Permission::Never)
+    });
+    let behind: Vec<(Vec<f64>, usize)> = behind.collect();
+    if !behind.is_empty() {
+        let granted = behind.into_iter().find(|(_, m)| allowed(&[*m]) == Permission::Granted);
+        return Ok(given(granted, Note::InitialDesign));
     }
     let algorithm = history.config.algorithm;
     if algorithm.is_coupled()
         && let Some((x, objective)) = owed(history)
     {
-        return Ok(Planned::Given { x, objective, note: Note::SameDesign });
+        let granted = (allowed(&[objective]) == Permission::Granted).then_some((x, objective));
+        return Ok(given(granted, Note::SameDesign));
     }
+    let no_values = || (0..history.problem.objectives.len()).all(|m| history.told_count(m) == 0);
+    match algorithm {
+        Algorithm::Sobol => Ok(filling(history, &designs, Note::SpaceFilling, allowed)),
+        _ if no_values() => Ok(filling(history, &designs, Note::NoValues, allowed)),
+        _ => Ok(Planned::Search),
+    }
+}
+
+fn given(found: Option<(Vec<f64>, usize)>, note: Note) -> Planned {
+    match found {
+        Some((x, objective)) => Planned::Given { x, objective, note },
+        None => Planned::Nothing,
+    }
+}
+
+/// The next space-filling design: all of its objectives for coupled algorithms, otherwise one
+/// objective after the other.
+fn filling(history: &History, designs: &Sobol, note: Note, allowed: Allowed<'_>) -> Planned {
     let objectives = history.problem.objectives.len();
-    let note = if algorithm == Algorithm::Sobol {
-        Note::SpaceFilling
-    } else if (0..objectives).all(|m| history.told_count(m) == 0) {
-        Note::NoValues
-    } else {
-        return Ok(Planned::Search);
-    };
     let asked = history.evaluations.iter().filter(|evaluation| evaluation.asked).count();
-    let (index, objective) = (asked.div_ceil(objectives), asked % objectives);
-    let objective = if algorithm.is_coupled() { 0 } else { objective };
-    match new_design(history, &designs, index, objective) {
-        Some(x) => Ok(Planned::Given { x, objective, note }),
+    let granted = if history.config.algorithm.is_coupled() {
+        let all: Vec<usize> = (0..objectives).collect();
+        (allowed(&all) == Permission::Granted).then_some(0)
+    } else {
+        let mut turns = (0..objectives).map(|turn| (asked + turn) % objectives);
+        turns.find(|m| allowed(&[*m]) == Permission::Granted)
+    };
+    let Some(objective) = granted else { return Planned::Nothing };
+    let index = asked.div_ceil(objectives);
+    match new_design(history, designs, index, objective) {
+        Some(x) => Planned::Given { x, objective, note },
         None => {
-            let x = design(history, &designs, index);
-            Ok(Planned::Given { x, objective, note: Note::Exhausted })
+            let x = design(history, designs, index);
+            Planned::Given { x, objective, note: Note::Exhausted }
         }
     }
 }
 
-/// The next initial evaluation: of the objective that is furthest behind, at a design that is new
-/// to it. Values from elsewhere count; failures are made up for, within reason.
-fn next_initial(history: &History, designs: &Sobol) -> Option<(Vec<f64>, usize)> {
+/// Initial evaluations that are still to be made: which design, of which objective, the objective
+/// that is furthest behind first. Values from elsewhere count; failures are made up for, within
+/// reason.
+fn behind(history: &History) -> Vec<(usize, usize)> {
     let counts = history.config.initial.counts(&history.problem);
     let behind = |(m, count): (usize, &usize)| {
         let here = || history.evaluations.iter().filter(move |e| e.objective == m);
@@ -62,7 +106,7 @@ fn next_initial(history: &History, designs: &Sobol) -> Option<(Vec<f64>, usize)>
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
     behind.sort_unstable();
-    behind.into_iter().find_map(|(index, m)| Some((new_design(history, designs, index, m)?, m)))
+    behind
 }
 
 /// For coupled algorithms: an objective not yet asked for at the latest design.

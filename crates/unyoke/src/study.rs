@@ -20,7 +20,7 @@ use crate::event::{Event, Record};
 use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
 use crate::history::{Evaluation, History, Status};
 use crate::journal::{Journal, MemoryJournal};
-use crate::plan::{self, Planned};
+use crate::plan::{self, Allowed, Permission, Planned};
 use crate::problem::{Noise, Problem};
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
@@ -132,6 +132,11 @@ impl<J: Journal> Study<J> {
         self.history.spent()
     }
 
+    /// What is spent already or will be when all evaluations under way have ended.
+    pub fn committed(&self) -> f64 {
+        self.history.spent() + self.history.pending_cost()
+    }
+
     /// The part of [`Study::spent`] that went to one objective.
     pub fn spent_on(&self, objective: &str) -> Result<f64> {
         Ok(self.history.spent_on(self.problem().objective_index(objective)?))
@@ -149,21 +154,68 @@ impl<J: Journal> Study<J> {
     pub fn ask(&mut self) -> Result<Suggestion> {
         for _ in 0..ATTEMPTS {
             let suggestion = self.suggest()?;
-            let event = Event::Asked {
-                evaluation: suggestion.evaluation,
-                design: suggestion.design.clone(),
-                objective: suggestion.objective.clone(),
-                cost: suggestion.cost,
-                initial: suggestion.is_initial(),
-            };
-            match self.append(event) {
-                Ok(()) => return Ok(suggestion),
-                // Somebody else wrote first: choose again, knowing what they wrote.
-                Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh()?,
-                Err(error) => return Err(error),
+            if self.asked(&suggestion)? {
+                return Ok(suggestion);
             }
         }
         Err(self.too_busy())
+    }
+
+    /// Like [`Study::ask`], among the evaluations that `allowed` permits: the one of them that is
+    /// worth most per unit of cost. `None`, with nothing asked for, if there is none, if something
+    /// must be waited for, or if every design was evaluated.
+    ///
+    /// `allowed` is told objectives by their places in the problem: one, or all of those that the
+    /// algorithm would evaluate at a new design, beginning with the first. It is asked again, of
+    /// the study as it is then, whenever others write to the journal at the same time: what it
+    /// permits is true at the moment the evaluation is asked for.
+    ///
+    /// ```
+    /// use unyoke::{Permission, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+    /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let affordable = |study: &Study, objectives: &[usize]| {
+    ///     let price: f64 = objectives.iter().map(|m| study.problem().objectives[*m].cost).sum();
+    ///     if study.committed() + price <= 12.0 { Permission::Granted } else { Permission::Never }
+    /// };
+    /// while let Some(suggestion) = study.ask_where(affordable)? {
+    ///     study.tell(suggestion.evaluation, 0.5)?;
+    /// }
+    /// assert_eq!(study.spent(), 12.0);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn ask_where(
+        &mut self,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Option<Suggestion>> {
+        for _ in 0..ATTEMPTS {
+            let found = self.suggest_where(&|objectives| allowed(self, objectives))?;
+            let new = found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted));
+            let Some(suggestion) = new else { return Ok(None) };
+            if self.asked(&suggestion)? {
+                return Ok(Some(suggestion));
+            }
+        }
+        Err(self.too_busy())
+    }
+
+    /// Writes down that a suggestion was asked for. False if somebody else wrote first: then it is
+    /// to be chosen again, knowing what they wrote.
+    fn asked(&mut self, suggestion: &Suggestion) -> Result<bool> {
+        let event = Event::Asked {
+            evaluation: suggestion.evaluation,
+            design: suggestion.design.clone(),
+            objective: suggestion.objective.clone(),
+            cost: suggestion.cost,
+            initial: suggestion.is_initial(),
+        };
+        match self.append(event) {
+            Ok(()) => Ok(true),
+            Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh().map(|()| false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Asks `count` times.
@@ -173,9 +225,30 @@ impl<J: Journal> Study<J> {
 
     /// What [`Study::ask`] would choose now, without asking for it.
     pub fn suggest(&self) -> Result<Suggestion> {
-        match plan::next(&self.history)? {
-            Planned::Given { x, objective, note } => Ok(self.given(&x, objective, note)),
-            Planned::Search => self.search(),
+        let found = self.suggest_where(&|_| Permission::Granted)?;
+        // Where everything is permitted there always is a suggestion.
+        found.ok_or_else(|| self.too_busy())
+    }
+
+    fn suggest_where(&self, allowed: Allowed<'_>) -> Result<Option<Suggestion>> {
+        match plan::next(&self.history, allowed)? {
+            Planned::Given { x, objective, note } => Ok(Some(self.given(&x, objective, note))),
+            Planned::Search => {
+                let options = self.options();
+                let granted = |option: &Vec<usize>| allowed(option) == Permission::Granted;
+                let granted: Vec<bool> = options.iter().map(granted).collect();
+                if granted.contains(&true) { self.search(&granted).map(Some) } else { Ok(None) }
+            }
+            Planned::Nothing => Ok(None),
+        }
+    }
+
+    /// What a search chooses among: the objectives one by one, or all together.
+    fn options(&self) -> Vec<Vec<usize>> {
+        let objectives = 0..self.problem().objectives.len();
+        match self.config().algorithm.is_coupled() {
+            true => vec![objectives.collect()],
+            false => objectives.map(|m| vec![m]).collect(),
         }
     }
 
@@ -201,13 +274,7 @@ impl<J: Journal> Study<J> {
     /// Records a result that nobody asked for: any objective at any design, also outside the
     /// bounds. Returns its number.
     pub fn tell_result(&mut self, design: Design, objective: &str, value: f64) -> Result<u64> {
-        if !value.is_finite() {
-            let must = "a finite number".to_owned();
-            let parameter = objective.to_owned();
-            return Err(Error::BadValue { parameter, value: value.to_string(), must });
-        }
-        self.problem().objective_index(objective)?;
-        self.history.space.encode(&design)?;
+        self.check_result(&design, objective, value)?;
         let objective = objective.to_owned();
         let mut number = 0;
         self.record(|history| {
@@ -216,6 +283,59 @@ impl<J: Journal> Study<J> {
             Ok(Event::Imported { evaluation: number, design, objective, value })
         })?;
         Ok(number)
+    }
+
+    /// Like [`Study::tell_result`] for many results at once: all of them are recorded, or none.
+    /// Returns the number of the first; the others follow.
+    ///
+    /// ```
+    /// use unyoke::{Design, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let result = |x: f64, value: f64| (Design::new().with("x", x), "f".to_owned(), value);
+    /// assert!(study.tell_results(&[result(0.2, 1.5), result(0.3, f64::NAN)]).is_err());
+    /// assert_eq!(study.evaluations().len(), 0);
+    /// assert_eq!(study.tell_results(&[result(0.2, 1.5), result(0.3, 1.25)])?, 0);
+    /// assert_eq!(study.evaluations().len(), 2);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn tell_results(&mut self, results: &[(Design, String, f64)]) -> Result<u64> {
+        for (design, objective, value) in results {
+            self.check_result(design, objective, *value)?;
+        }
+        for _ in 0..ATTEMPTS {
+            let mut history = self.history.clone();
+            let first = history.evaluations.len() as u64;
+            let mut records = Vec::with_capacity(results.len());
+            for (evaluation, (design, objective, value)) in (first..).zip(results) {
+                let (design, objective, value) = (design.clone(), objective.clone(), *value);
+                let event = Event::Imported { evaluation, design, objective, value };
+                let record = Record::from(event);
+                history.apply(&record)?;
+                records.push(record);
+            }
+            match self.journal.append(self.history.position, &records) {
+                Ok(()) => {
+                    self.history = history;
+                    return Ok(first);
+                }
+                Err(JournalError::Conflict { .. }) => self.refresh()?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(self.too_busy())
+    }
+
+    /// Whether somebody may have measured this.
+    fn check_result(&self, design: &Design, objective: &str, value: f64) -> Result<()> {
+        if !value.is_finite() {
+            let must = "a finite number".to_owned();
+            let parameter = objective.to_owned();
+            return Err(Error::BadValue { parameter, value: value.to_string(), must });
+        }
+        self.problem().objective_index(objective)?;
+        self.history.space.encode(design).map(|_| ())
     }
 
     /// Changes what evaluations of an objective cost from now on.
@@ -276,8 +396,9 @@ impl<J: Journal> Study<J> {
         candidates.iter().map(score).collect()
     }
 
-    /// Observations, surrogate, acquisition, suggestion.
-    fn search(&self) -> Result<Suggestion> {
+    /// Observations, surrogate, acquisition, suggestion: the best of the options that are granted,
+    /// of which there must be one.
+    fn search(&self, granted: &[bool]) -> Result<Suggestion> {
         let surrogate = self.surrogate(Pending::Expected)?;
         let Step { weights, set, best, promising } = self.step(&surrogate)?;
         let shared = || Scalarised::new(&surrogate, &set, &weights);
@@ -312,12 +433,15 @@ impl<J: Journal> Study<J> {
         let found = best_of_each_option(&*acquisition, &self.costs(), &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
         let mut notes = self.model_notes(&surrogate);
-        match best_value(&found) {
+        match best_value(&found, granted) {
             Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
+                if best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
+                    notes.push(Note::NextBest);
+                }
                 Ok(self.reasoned(&found, chosen, notes))
             }
             _ => {
-                let (x, objective, note) = self.explore(&surrogate, &region)?;
+                let (x, objective, note) = self.explore(&surrogate, &region, granted)?;
                 let mut suggestion = self.given(&x, objective, note);
                 suggestion.notes.append(&mut notes);
                 Ok(suggestion)
@@ -422,11 +546,15 @@ impl<J: Journal> Study<J> {
         &self,
         surrogate: &Surrogate,
         region: &Region<'_>,
+        granted: &[bool],
     ) -> Result<(Vec<f64>, usize, Note)> {
         let designs = region.filling_designs()?;
+        let coupled = self.config().algorithm.is_coupled();
+        let is_granted = |m: usize| coupled || granted[m];
         let mut best: Option<(f64, usize, usize)> = None;
         for (i, x) in designs.rows().enumerate() {
-            for (m, output) in surrogate.outputs.iter().enumerate() {
+            for (m, output) in surrogate.outputs.iter().enumerate().filter(|(m, _)| is_granted(*m))
+            {
                 let value = output.gp.predict(x)?.variance / self.history.cost(m);
                 let better = best.is_none_or(|(most, ..)| value > most);
                 if better && !self.is_taken_for(m, &self.canonical(x)) {
@@ -656,8 +784,9 @@ enum Pending {
     Expected,
 }
 
-/// The option of the largest value per cost, the first of equals.
-fn best_value(found: &[Best]) -> Option<usize> {
-    let values: Vec<f64> = found.iter().map(Best::log_value).collect();
-    largest(&values, 1).first().copied()
+/// Among the options that are granted, that of the largest value per cost, the first of equals.
+fn best_value(found: &[Best], granted: &[bool]) -> Option<usize> {
+    let granted: Vec<usize> = (0..found.len()).filter(|i| granted[found[*i].option]).collect();
+    let values: Vec<f64> = granted.iter().map(|i| found[*i].log_value()).collect();
+    largest(&values, 1).first().map(|i| granted[*i])
 }

@@ -117,6 +117,8 @@ pub enum Note {
     NoExpectedGain,
     /// Every design was evaluated; this one is a repetition.
     Exhausted,
+    /// Another objective is worth more per cost, but may not be evaluated now.
+    NextBest,
     /// About one objective's model.
     Model {
         /// The objective.
@@ -137,6 +139,9 @@ impl std::fmt::Display for Note {
                 write!(f, "no evaluation is expected to gain anything; here the models know least")
             }
             Self::Exhausted => write!(f, "every design was evaluated; this repeats one"),
+            Self::NextBest => {
+                write!(f, "another objective is worth more, but cannot be evaluated now")
+            }
             Self::Model { objective, note } => write!(f, "{objective}: {note}"),
         }
     }
