@@ -74,6 +74,34 @@ pub enum Error {
         /// The objective.
         objective: String,
     },
+    /// A study that was begun with another problem than its file has now.
+    #[error(
+        "{} has other {what} than the study at {location}, which was begun earlier; undo the change, \
+         or begin anew under another name", path.display()
+    )]
+    OtherProblem {
+        /// The study file.
+        path: PathBuf,
+        /// Where the study is.
+        location: String,
+        /// What differs: "parameters" or "objectives".
+        what: &'static str,
+    },
+    /// A folder with attempts that are not of this study.
+    #[error(
+        "{} holds attempts of another study, perhaps of one that was deleted; move it away or \
+         remove it", folder.display()
+    )]
+    LeftOver {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// What the engine refuses.
+    #[error(transparent)]
+    Study(#[from] unyoke::Error),
+    /// What the store refuses.
+    #[error(transparent)]
+    Store(#[from] unyoke_store::Error),
     /// A design without a value that a command needs.
     #[error("the command needs {{{name}}}, which the design does not have")]
     MissingValue {

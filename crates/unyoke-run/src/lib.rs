@@ -2,7 +2,8 @@
 //!
 //! A [`StudyFile`] says what is optimised and which command measures each objective. An
 //! [`Attempt`] is one run of such a command: a supervisor process of its own owns it, so that its
-//! result is found again whatever happened to the program that asked for it.
+//! result is found again whatever happened to the program that asked for it. A [`Runner`] asks the
+//! study what to evaluate, makes attempts, and tells what came out, until the budget is spent.
 //!
 //! Modules stand in the order of the flow; each uses only those above it. What to evaluate is
 //! decided in `unyoke`, where results are kept is another crate's.
@@ -12,12 +13,19 @@ mod diagnostic;
 mod error;
 mod command;
 mod study_file;
+mod opening;
 mod process;
+mod runner;
 
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
+pub use opening::Opened;
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Outcome, Output, Spec, State, Supervisor, supervise,
+};
+pub use runner::{
+    BY_HAND, Ending, Interrupt, LEASE_TIME, Limits, Progress, Runner, Summary, Underway,
+    claim_by_hand,
 };
 pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};

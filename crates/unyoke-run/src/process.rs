@@ -21,6 +21,9 @@ mod running;
 mod supervise;
 mod attempt;
 
+pub(crate) use folder::is_locked;
+pub(crate) use system::host_name;
+
 pub use attempt::{Attempt, Death, State, Supervisor};
 pub use folder::Layout;
 pub use outcome::{Exit, Failure, Outcome, Output};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 use unyoke::{Config, Mistake, Problem};
+use unyoke_store::Location;
 
 use crate::diagnostic::{Diagnostic, StudyFileError};
 use crate::error::{Error, Result};
@@ -68,6 +69,10 @@ pub struct StudyFile {
     pub run: RunSettings,
     /// The folder of the file, absolute; paths in the file start there.
     pub folder: PathBuf,
+    /// Where the study is kept.
+    pub store: Location,
+    /// The folder of its attempts, absolute.
+    pub runs: PathBuf,
     source: Source,
 }
 
@@ -140,6 +145,11 @@ impl StudyFile {
         if missing.is_empty() { Ok(()) } else { Err(StudyFileError::new(path, text, missing)) }
     }
 
+    /// The file, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+
     /// How an objective is measured.
     pub fn objective_run(&self, objective: &str) -> Option<&ObjectiveRun> {
         self.run.objectives.iter().find(|run| run.objective == objective)
@@ -196,7 +206,28 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     let places = places.map_or_else(Vec::new, |table| table.entries().map(|e| e.key).collect());
     let source = Source { path: path.to_owned(), text: text.to_owned(), objectives: places };
     let run = RunSettings { slots, objectives: runs };
-    StudyFile { name: study.name, seed: study.seed, problem, config, budget, run, folder, source }
+    StudyFile {
+        name: study.name,
+        seed: study.seed,
+        problem,
+        config,
+        budget,
+        run,
+        store: match study.store {
+            None => Location::File(beside(path, &folder, "db")),
+            Some(Location::File(path)) => Location::File(folder.join(path)),
+            Some(elsewhere) => elsewhere,
+        },
+        runs: beside(path, &folder, "runs"),
+        folder,
+        source,
+    }
+}
+
+/// `study.db` for `study.toml`: files in one folder may be different studies.
+fn beside(path: &Path, folder: &Path, extension: &str) -> PathBuf {
+    let name = path.file_stem().filter(|name| !name.is_empty());
+    folder.join(name.unwrap_or("study".as_ref())).with_added_extension(extension)
 }
 
 /// The engine's own checks, each mistake at its place in the file.

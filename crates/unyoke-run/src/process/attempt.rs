@@ -9,6 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use serde::Deserialize;
+use unyoke::Design;
+
 use super::folder;
 use super::outcome::Outcome;
 use super::spec::Spec;
@@ -144,6 +147,12 @@ impl Attempt {
         state(folder)
     }
 
+    /// Whether an attempt that was started earlier measures this objective at this design.
+    pub fn measures(folder: &Path, objective: &str, design: &Design) -> Result<bool> {
+        let asked: Option<Asked> = folder::read_json(&folder.join(folder::DESIGN))?;
+        Ok(asked.is_some_and(|asked| asked.objective == objective && asked.design == *design))
+    }
+
     /// Where its files are.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -202,6 +211,13 @@ impl Drop for Attempt {
             let _ = std::thread::Builder::new().spawn(move || child.wait());
         }
     }
+}
+
+/// What `design.json` says of the evaluation.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    objective: String,
+    design: Design,
 }
 
 /// What the supervisor inherits.

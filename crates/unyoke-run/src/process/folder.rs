@@ -75,7 +75,28 @@ impl Layout {
         Ok(attempts)
     }
 
-    fn evaluation(&self, evaluation: u64) -> PathBuf {
+    /// Whether there is no attempt at any evaluation.
+    pub fn is_empty(&self) -> Result<bool> {
+        let entries = match fs::read_dir(&self.runs) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            entries => entries.map_err(Error::io(&self.runs))?,
+        };
+        for entry in entries {
+            let name = entry.map_err(Error::io(&self.runs))?.file_name();
+            if name.to_str().is_some_and(|name| name.parse::<u64>().is_ok()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where programs that work on the study show that they are alive.
+    pub(crate) fn owners(&self) -> PathBuf {
+        self.runs.join(".owners")
+    }
+
+    /// All attempts at an evaluation are in here.
+    pub fn evaluation(&self, evaluation: u64) -> PathBuf {
         self.runs.join(format!("{evaluation:06}"))
     }
 }
@@ -110,7 +131,7 @@ pub(super) fn sync_folder(folder: &Path) -> Result<()> {
 }
 
 /// Whether somebody holds the lock of a file. One that does not exist is free.
-pub(super) fn is_locked(path: &Path) -> Result<bool> {
+pub(crate) fn is_locked(path: &Path) -> Result<bool> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         file => file.map_err(Error::io(path))?,

@@ -49,6 +49,15 @@ impl Group {
     }
 }
 
+/// What this machine is called, in letters that suit the name of a file; for people only.
+pub(crate) fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = name.trim().chars().take(64).map(letter).collect();
+    if name.is_empty() { "host".to_owned() } else { name }
+}
+
 /// From now on, reading fails rather than waits if there is nothing to read.
 pub(super) fn never_block(source: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(source, true)?)

@@ -4,7 +4,7 @@
 
 pub(super) const FILE: &[&str] =
     &["study", "budget", "run", "initial", "engine", "parameters", "objectives"];
-pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm"];
+pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm", "store"];
 pub(super) const BUDGET: &[&str] = &["cost", "wall_time", "evaluations"];
 pub(super) const RUN: &[&str] = &["slots"];
 pub(super) const INITIAL: &[&str] = &["designs", "per_objective"];

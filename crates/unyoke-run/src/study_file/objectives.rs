@@ -32,6 +32,7 @@ pub(super) fn read(
     let Some(section) = root.section("objectives", found) else { return (vec![], vec![]) };
     let read = |entry: Entry<'_>| {
         refuse_nul(&entry, found);
+        refuse_taken(&entry, &setting.parameters, found);
         let Some(table) = entry.table(found) else {
             let unread = ObjectiveRun::new(entry.name, setting.folder);
             return (Objective::minimise(entry.name, 1.0), unread);
@@ -40,6 +41,14 @@ pub(super) fn read(
         (objective(entry.name, &table, found), run(entry.name, &table, setting, found))
     };
     section.entries().map(read).unzip()
+}
+
+/// In tables with a column for each name, and to people, two things of one name are one.
+fn refuse_taken(entry: &Entry<'_>, parameters: &[&str], found: &mut Findings) {
+    if parameters.contains(&entry.name) {
+        let message = format!("{:?} is the name of a parameter as well", entry.name);
+        found.add(Diagnostic::new(entry.key.clone(), message).label("rename this or the other"));
+    }
 }
 
 fn objective(name: &str, table: &Table<'_>, found: &mut Findings) -> Objective {
@@ -137,7 +146,11 @@ fn argument(item: &Entry<'_>, setting: &Setting<'_>, found: &mut Findings) -> Op
         let near = near(name, setting.parameters.iter().copied());
         let meant = near.map(|near| format!("did you mean {{{near}}}?"));
         let known = || format!("the parameters are {}", setting.parameters.join(", "));
-        found.add(diagnostic.help(meant.unwrap_or_else(known)));
+        let help = meant.or_else(|| (!setting.parameters.is_empty()).then(known));
+        found.add(match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
     }
     Some(argument)
 }

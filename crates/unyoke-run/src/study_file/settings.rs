@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use unyoke::{Algorithm, Config, Initial, near};
+use unyoke_store::Location;
 
 use super::fields;
 use super::table::{Entry, Findings, Table};
@@ -71,6 +72,7 @@ pub(super) struct StudySection {
     pub(super) name: Option<String>,
     pub(super) seed: u64,
     pub(super) algorithm: Algorithm,
+    pub(super) store: Option<Location>,
 }
 
 pub(super) fn study(root: &Table<'_>, found: &mut Findings) -> StudySection {
@@ -84,7 +86,17 @@ pub(super) fn study(root: &Table<'_>, found: &mut Findings) -> StudySection {
             .get("algorithm")
             .and_then(|entry| algorithm(&entry, found))
             .unwrap_or_default(),
+        store: table.get("store").and_then(|entry| store(&entry, found)),
     }
+}
+
+fn store(entry: &Entry<'_>, found: &mut Findings) -> Option<Location> {
+    let location = Location::parse(entry.text(found)?);
+    let refuse = |error: unyoke_store::Error| {
+        let diagnostic = Diagnostic::new(entry.place(), error.to_string()).label("not a place");
+        found.add(diagnostic.help("store = \"postgres://user@host/database?study=NAME\""));
+    };
+    location.map_err(refuse).ok()
 }
 
 fn algorithm(entry: &Entry<'_>, found: &mut Findings) -> Option<Algorithm> {

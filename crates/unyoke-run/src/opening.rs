@@ -1,0 +1,151 @@
+//! From a study file to its study: opened where it is kept, or begun.
+
+use unyoke::{JournalError, Problem, Study};
+use unyoke_store::Store;
+
+use crate::error::{Error, Result};
+use crate::process::Layout;
+use crate::study_file::StudyFile;
+
+/// A study and, beside it, the store with its leases.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The study.
+    pub study: Study<Store>,
+    /// Where it is kept.
+    pub store: Store,
+}
+
+impl StudyFile {
+    /// The study of this file, which must have been begun.
+    pub fn open(&self) -> Result<Opened> {
+        let store = Store::open(&self.store)?;
+        let study = Study::open(store.clone())?;
+        self.check_problem(study.problem())?;
+        Ok(Opened { study, store })
+    }
+
+    /// The study of this file, begun if need be. Costs that were changed in the file are from now
+    /// on those of the study.
+    pub fn open_or_create(&self) -> Result<Opened> {
+        let mut opened = match self.open() {
+            Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create()?,
+            opened => opened?,
+        };
+        for objective in &self.problem.objectives {
+            if opened.study.cost(&objective.name)? != objective.cost {
+                opened.study.set_cost(&objective.name, objective.cost)?;
+            }
+        }
+        Ok(opened)
+    }
+
+    fn create(&self) -> Result<Opened> {
+        if !Layout::new(&self.runs).is_empty()? {
+            // Unless somebody else has just begun it, these are of another study.
+            return match self.open() {
+                Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => {
+                    Err(Error::LeftOver { folder: self.runs.clone() })
+                }
+                opened => opened,
+            };
+        }
+        let store = match Store::create(&self.store) {
+            Err(unyoke_store::Error::StudyExists { .. }) => return self.open(),
+            store => store?,
+        };
+        let (problem, config) = (self.problem.clone(), self.config.clone());
+        match Study::create(problem, config, self.seed, store.clone()) {
+            Err(unyoke::Error::Journal(JournalError::Conflict { .. })) => self.open(),
+            study => Ok(Opened { study: study?, store }),
+        }
+    }
+
+    /// Fails if the study is about something else. Costs may differ: they may change.
+    fn check_problem(&self, begun: &Problem) -> Result<()> {
+        let what = if self.problem.parameters != begun.parameters {
+            "parameters"
+        } else if self.objectives_without_costs() != without_costs(begun) {
+            "objectives"
+        } else {
+            return Ok(());
+        };
+        let (path, location) = (self.path().to_owned(), self.store.to_string());
+        Err(Error::OtherProblem { path, location, what })
+    }
+
+    fn objectives_without_costs(&self) -> Problem {
+        without_costs(&self.problem)
+    }
+}
+
+fn without_costs(problem: &Problem) -> Problem {
+    let mut problem = problem.clone();
+    for objective in &mut problem.objectives {
+        objective.cost = 1.0;
+    }
+    problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    const TEXT: &str = "
+        [parameters.x]
+        low = 0
+        high = 1
+
+        [objectives.mass]
+        goal = \"minimise\"
+        cost = 1
+    ";
+
+    fn file(folder: &TempDir, text: &str) -> StudyFile {
+        StudyFile::parse(folder.path().join("beam.toml"), text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_study_is_begun_beside_its_file_and_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder, TEXT);
+        let missing = file.open().unwrap_err();
+        assert!(matches!(missing, Error::Store(unyoke_store::Error::NoStudy { .. })));
+        let evaluation = file.open_or_create().unwrap().study.ask().unwrap().evaluation;
+        assert!(folder.path().join("beam.db").exists());
+        assert_eq!(file.open().unwrap().study.evaluations()[0].id, evaluation);
+        assert_eq!(file.open_or_create().unwrap().study.evaluations().len(), 1);
+    }
+
+    #[test]
+    fn a_changed_cost_is_taken_over_and_another_problem_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        file(&folder, TEXT).open_or_create().unwrap();
+        let dearer = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
+        assert_eq!(dearer.open_or_create().unwrap().study.cost("mass").unwrap(), 2.5);
+        for (from, to, differs) in [
+            ("high = 1", "high = 2", "parameters"),
+            ("minimise", "maximise", "objectives"),
+            ("mass", "drag", "objectives"),
+        ] {
+            let other = file(&folder, &TEXT.replace(from, to));
+            let refused = other.open_or_create().unwrap_err();
+            assert!(
+                matches!(refused, Error::OtherProblem { what, .. } if what == differs),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn attempts_of_a_deleted_study_are_not_taken_for_those_of_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder, TEXT);
+        fs::create_dir_all(file.runs.join("000000/1")).unwrap();
+        assert!(matches!(file.open_or_create().unwrap_err(), Error::LeftOver { .. }));
+        fs::remove_dir_all(&file.runs).unwrap();
+        assert!(file.open_or_create().is_ok());
+    }
+}

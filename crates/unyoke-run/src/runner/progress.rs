@@ -1,0 +1,150 @@
+//! What a runner tells while it works and when it is done, and how it is asked to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use unyoke::{Design, Note};
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// An evaluation was asked for and is under way.
+    Started {
+        /// Which.
+        underway: Underway,
+        /// Expected gain per unit of cost, if models were asked.
+        gain_per_cost: Option<f64>,
+        /// What else there is to say about the choice.
+        notes: Vec<Note>,
+    },
+    /// An evaluation that somebody left behind is looked after again.
+    TakenUp {
+        /// Which.
+        underway: Underway,
+    },
+    /// An attempt failed and another one is made.
+    Retried {
+        /// The evaluation.
+        evaluation: u64,
+        /// The attempt that begins.
+        attempt: u32,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// An evaluation has its value.
+    Finished {
+        /// Which.
+        evaluation: u64,
+        /// The objective.
+        objective: String,
+        /// Its value.
+        value: f64,
+        /// How long the command took.
+        duration: Duration,
+    },
+    /// An evaluation failed for good.
+    Failed {
+        /// Which.
+        evaluation: u64,
+        /// The objective.
+        objective: String,
+        /// Why.
+        reason: String,
+    },
+    /// A result came after its evaluation was settled; it was kept, and does not count.
+    Late {
+        /// The evaluation.
+        evaluation: u64,
+    },
+    /// What is spent, and what will be once everything under way has ended.
+    Spent {
+        /// Cost of what ended.
+        spent: f64,
+        /// The same with what is under way.
+        committed: f64,
+    },
+    /// Nothing new is started any more, and what runs is waited for.
+    Finishing {
+        /// Evaluations that still run here.
+        running: usize,
+    },
+    /// What runs is being stopped.
+    Stopping {
+        /// Evaluations that still run here.
+        running: usize,
+    },
+}
+
+/// An evaluation under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Underway {
+    /// Its number.
+    pub evaluation: u64,
+    /// What is measured.
+    pub objective: String,
+    /// Where.
+    pub design: Design,
+    /// Its price.
+    pub cost: f64,
+    /// Which attempt runs, from 1.
+    pub attempt: u32,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Why it ended.
+    pub ending: Ending,
+    /// Evaluations that got their value here.
+    pub finished: usize,
+    /// Evaluations that failed here.
+    pub failed: usize,
+    /// Evaluations that are pending: others work on them, or they will be taken up.
+    pub pending: usize,
+    /// Cost of everything that ended, in this run and before.
+    pub spent: f64,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// Nothing that is still possible fits into the budget.
+    Budget,
+    /// The time is over.
+    WallTime,
+    /// Every design was evaluated.
+    Exhausted,
+    /// Somebody asked for it.
+    Interrupted,
+    /// An objective failed from the start, every time.
+    Failing {
+        /// Which.
+        objective: String,
+        /// How often.
+        times: usize,
+        /// Why, the last time.
+        reason: String,
+    },
+}
+
+/// By which a run is asked to stop, from a signal handler or another thread.
+///
+/// Once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and its
+/// evaluations remain to be taken up later. A third time: it is left to itself.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicUsize>);
+
+impl Interrupt {
+    /// Asks once.
+    pub fn ask(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often it was asked.
+    pub fn times(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,200 @@
+//! What to do next about an evaluation, given what its attempts left on disk.
+
+use std::time::Duration;
+
+use unyoke::Evaluation;
+
+use crate::error::{Error, Result};
+use crate::process::{Attempt, Failure, Layout, State};
+
+/// How often an evaluation is tried again whose supervisor vanished: machines may go down, but a
+/// command that takes them down with it each time must come to an end.
+const DEATHS: usize = 5;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// Start this attempt; the last one, if any, failed for this reason.
+    Start { attempt: u32, after: Option<String> },
+    /// This attempt is under way.
+    Await { attempt: u32 },
+    /// This attempt was the last.
+    Settle(Settled),
+}
+
+/// How an evaluation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settled {
+    pub(super) attempt: u32,
+    /// The value, or why there is none.
+    pub(super) result: Result<f64, String>,
+    pub(super) duration: Duration,
+}
+
+/// The next step for an evaluation of the objective called `objective`, of which so many
+/// failures are forgiven.
+pub(super) fn next(
+    layout: &Layout,
+    evaluation: &Evaluation,
+    objective: &str,
+    retries: u32,
+) -> Result<Step> {
+    let (mut failures, mut deaths) = (0, 0);
+    let (mut last, mut after, mut duration) = (0, None, Duration::ZERO);
+    for attempt in layout.attempts(evaluation.id)? {
+        let folder = layout.attempt(evaluation.id, attempt);
+        if !Attempt::measures(&folder, objective, &evaluation.design)? {
+            return Err(Error::LeftOver { folder: layout.evaluation(evaluation.id) });
+        }
+        last = attempt;
+        match Attempt::find(&folder)? {
+            State::Running | State::Orphaned => return Ok(Step::Await { attempt }),
+            State::Finished(outcome) => {
+                duration = outcome.duration;
+                match outcome.result {
+                    Ok(value) => {
+                        let result = Ok(value);
+                        return Ok(Step::Settle(Settled { attempt, result, duration }));
+                    }
+                    // That it was stopped says nothing about the evaluation.
+                    Err(Failure::Stopped) => {}
+                    Err(failure) => {
+                        failures += 1;
+                        after = Some(failure.to_string());
+                    }
+                }
+            }
+            State::Dead(death) => {
+                deaths += 1;
+                after = Some(death.to_string());
+            }
+            State::NotStarted => {}
+        }
+    }
+    let ended = failures > retries || deaths > DEATHS;
+    let result = Err(after.clone().unwrap_or_default());
+    Ok(match ended {
+        true => Step::Settle(Settled { attempt: last, result, duration }),
+        false => Step::Start { attempt: last + 1, after },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::path::PathBuf;
+    use tempfile::TempDir;
+    use unyoke::{Design, Status};
+
+    /// Attempts at evaluation 7 of `mass`.
+    struct Attempts(TempDir);
+
+    impl Attempts {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn folder(&self, attempt: u32) -> PathBuf {
+            let folder = Layout::new(self.0.path()).attempt(7, attempt);
+            fs::create_dir_all(&folder).unwrap();
+            let design = r#"{"evaluation":7,"attempt":1,"objective":"mass","design":{"x":0.5}}"#;
+            fs::write(folder.join("design.json"), design).unwrap();
+            File::create(folder.join("lock")).unwrap();
+            folder
+        }
+
+        fn ended(&self, attempt: u32, result: &str) {
+            let exit = format!(
+                r#"{{"format":1,"evaluation":7,"attempt":{attempt},{result},"exit":{{"code":0}},
+                "timed_out":false,"started":"2023-11-14T22:13:20.123Z",
+                "ended":"2023-11-14T22:13:20.373Z","seconds":0.25,
+                "stdout":{{"bytes":4}},"stderr":{{"bytes":0}}}}"#
+            );
+            fs::write(self.folder(attempt).join("exit.json"), exit).unwrap();
+        }
+
+        fn failed(&self, attempt: u32) {
+            self.ended(attempt, r#""failure":{"kind":"nothing_printed"}"#);
+        }
+
+        fn next(&self, retries: u32) -> Result<Step> {
+            let evaluation = Evaluation {
+                id: 7,
+                design: Design::new().with("x", 0.5),
+                objective: 0,
+                cost: 1.0,
+                initial: false,
+                asked: true,
+                status: Status::Pending,
+            };
+            next(&Layout::new(self.0.path()), &evaluation, "mass", retries)
+        }
+
+        fn starts(&self, retries: u32) -> Option<u32> {
+            match self.next(retries).unwrap() {
+                Step::Start { attempt, .. } => Some(attempt),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_never_begun_is_begun() {
+        assert_eq!(Attempts::new().next(0).unwrap(), Step::Start { attempt: 1, after: None });
+    }
+
+    #[test]
+    fn a_value_is_collected_and_not_measured_again() {
+        let attempts = Attempts::new();
+        attempts.failed(1);
+        attempts.ended(2, r#""value":1.5"#);
+        let duration = Duration::from_millis(250);
+        let settled = Settled { attempt: 2, result: Ok(1.5), duration };
+        assert_eq!(attempts.next(0).unwrap(), Step::Settle(settled));
+    }
+
+    #[test]
+    fn failures_are_forgiven_as_often_as_said() {
+        let attempts = Attempts::new();
+        attempts.failed(1);
+        attempts.failed(2);
+        assert_eq!(attempts.starts(2), Some(3));
+        let Step::Settle(Settled { attempt: 2, result: Err(reason), .. }) =
+            attempts.next(1).unwrap()
+        else {
+            panic!("it went on")
+        };
+        assert!(reason.contains("printed nothing"), "{reason}");
+    }
+
+    #[test]
+    fn what_was_stopped_is_no_failure() {
+        let attempts = Attempts::new();
+        attempts.ended(1, r#""failure":{"kind":"stopped"}"#);
+        assert_eq!(attempts.next(0).unwrap(), Step::Start { attempt: 2, after: None });
+    }
+
+    #[test]
+    fn what_runs_is_awaited_and_what_died_made_again() {
+        let attempts = Attempts::new();
+        let lock = File::open(attempts.folder(1).join("lock")).unwrap();
+        lock.lock().unwrap();
+        assert_eq!(attempts.next(0).unwrap(), Step::Await { attempt: 1 });
+        drop(lock);
+        assert_eq!(attempts.starts(0), Some(2));
+        for attempt in 2..=DEATHS as u32 + 1 {
+            attempts.folder(attempt);
+        }
+        assert!(matches!(attempts.next(0).unwrap(), Step::Settle(Settled { result: Err(_), .. })));
+    }
+
+    #[test]
+    fn attempts_at_something_else_are_not_ours() {
+        let attempts = Attempts::new();
+        attempts.ended(1, r#""value":1.5"#);
+        let other = r#"{"evaluation":7,"attempt":1,"objective":"mass","design":{"x":0.75}}"#;
+        fs::write(attempts.folder(1).join("design.json"), other).unwrap();
+        assert!(matches!(attempts.next(0), Err(Error::LeftOver { .. })));
+    }
+}
