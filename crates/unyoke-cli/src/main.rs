@@ -1,35 +1,46 @@
 //! The program `unyoke`: parses arguments and calls the other crates.
+//!
+//! Each command is a file in `commands`. Results go to standard output, everything else to standard
+//! error, and the exit code says what kind of trouble there was: `failure`.
 
-mod lab;
+mod arguments;
+mod failure;
+mod output;
+mod words;
+mod live;
+mod study_report;
+mod commands;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use std::process::ExitCode;
 
-/// Finds the trade-off curve of expensive objectives by running each one only when it is worth
-/// its price.
-#[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Repeat the paper's experiments, or measure algorithms on test problems.
-    #[command(subcommand)]
-    Lab(lab::Command),
-}
+use arguments::{Arguments, Command};
+use failure::Failure;
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Lab(command) => lab::run(command),
-    };
-    match outcome {
+    match run(Arguments::parse()) {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("unyoke: {error}");
-            ExitCode::FAILURE
-        }
+        Err(failure) => failure.show(),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let form = arguments.form();
+    match arguments.command {
+        Command::Init(arguments) => commands::init::run(&arguments),
+        Command::Check(arguments) => commands::check::run(&arguments, form),
+        Command::Run(arguments) => commands::run::run(&arguments, form),
+        Command::Ask(arguments) => commands::ask::run(&arguments, form),
+        Command::Tell(arguments) => commands::tell::run(&arguments, form),
+        Command::Import(arguments) => commands::import::run(&arguments, form),
+        Command::Status(arguments) => commands::status::run(&arguments, form),
+        Command::Front(arguments) => commands::front::run(&arguments, form),
+        Command::Explain(arguments) => commands::explain::run(&arguments, form),
+        Command::Report(arguments) => commands::report::run(&arguments, form),
+        Command::Export(arguments) => commands::export::run(&arguments),
+        Command::Schema => commands::schema::run(),
+        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Lab(command) => Ok(commands::lab::run(command)?),
+        Command::Supervise { folder } => Ok(unyoke_run::supervise(&folder)),
     }
 }

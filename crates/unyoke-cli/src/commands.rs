@@ -1,0 +1,17 @@
+//! One file for each command. A command turns its arguments into calls of the other crates, and
+//! what they return into tables or JSON.
+
+pub(crate) mod init;
+pub(crate) mod check;
+pub(crate) mod front;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod ask;
+pub(crate) mod tell;
+pub(crate) mod import;
+pub(crate) mod status;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod schema;
+pub(crate) mod completions;
+pub(crate) mod lab;

@@ -1,0 +1,82 @@
+//! `unyoke ask`: what to evaluate next, for somebody who does it by hand.
+
+use clap::Args;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use unyoke::{Problem, Suggestion};
+use unyoke_run::{Limits, Opened, claim_by_hand};
+
+use crate::arguments::StudyArgument;
+use crate::commands::explain;
+use crate::failure::Failure;
+use crate::output::{Form, say, say_json};
+use crate::words::{design, short};
+
+/// Arguments of `unyoke ask`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke ask                  one evaluation; tell its result with `unyoke tell NUMBER VALUE`
+  unyoke ask --count 3        three at once, for three people
+  unyoke ask --json | jq '.[0].design'
+
+What was asked for is yours until it is told: `unyoke run` leaves it alone.
+`unyoke explain` shows what would be asked for, without asking.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// How many evaluations.
+    #[arg(long, default_value_t = 1)]
+    count: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
+    let file = arguments.study.read()?;
+    let Opened { mut study, store } = file.open_or_create()?;
+    let mut asked = vec![];
+    for _ in 0..arguments.count {
+        let limits = Limits::new(&file.budget, &file.run, vec![]);
+        let allowed = study.ask_where(|study, which| limits.permission(study, which))?;
+        let Some(suggestion) = allowed else { break };
+        claim_by_hand(&store, suggestion.evaluation)?;
+        asked.push(suggestion);
+    }
+    if asked.is_empty() && arguments.count > 0 {
+        let reason = "nothing more fits into the budget, or every design was evaluated";
+        return Err(Failure::Refused(reason.to_owned()));
+    }
+    if form == Form::Json {
+        say_json(&asked.iter().map(as_json).collect::<Vec<_>>())?;
+    } else {
+        for suggestion in &asked {
+            say(&in_words(study.problem(), suggestion))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
+    let Suggestion { evaluation, objective, cost, .. } = suggestion;
+    let mut words = format!(
+        "evaluation {evaluation}: {objective} at {}, cost {}\n",
+        design(problem, &suggestion.design),
+        short(*cost)
+    );
+    for note in &suggestion.notes {
+        words.push_str(&format!("  {note}\n"));
+    }
+    words + &format!("  then: unyoke tell {evaluation} VALUE")
+}
+
+/// A suggestion with its reasons.
+pub(crate) fn as_json(suggestion: &Suggestion) -> Value {
+    json!({
+        "evaluation": suggestion.evaluation,
+        "objective": suggestion.objective,
+        "design": suggestion.design,
+        "cost": suggestion.cost,
+        "gain_per_cost": suggestion.gain_per_cost(),
+        "options": suggestion.options.iter().map(explain::row_as_json).collect::<Vec<_>>(),
+        "chosen": suggestion.chosen,
+        "notes": suggestion.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}

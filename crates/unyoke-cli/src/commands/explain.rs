@@ -1,0 +1,152 @@
+//! `unyoke explain`: why the next evaluation is the next, and what is expected of a design.
+
+use clap::Args;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use unyoke::{Design, Forecast, Journal, OptionRow, Problem, Study, Suggestion};
+
+use crate::arguments::StudyArgument;
+use crate::commands::{ask, front};
+use crate::failure::Failure;
+use crate::output::{Form, Table, say, say_json};
+use crate::words::{design, parse_design, short};
+
+/// Arguments of `unyoke explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke explain                          the table that the next suggestion won
+  unyoke explain --at length=0.5,layers=3 what is expected there, and what measuring it is worth
+
+\"flips at\" is the cost at which the choice would change: the winner must cost more than that to
+lose, the others less than that to win.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// A design of your own: all parameters as name=value, separated by commas. May be repeated.
+    #[arg(long, value_name = "DESIGN")]
+    at: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
+    let file = arguments.study.read()?;
+    let study = file.open()?.study;
+    match arguments.at.is_empty() {
+        true => explain_next(&study, file.budget.cost, form)?,
+        false => explain_designs(&study, &arguments.at, form)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain_next<J: Journal>(
+    study: &Study<J>,
+    budget: Option<f64>,
+    form: Form,
+) -> Result<(), Failure> {
+    let next = study.suggest()?;
+    if form == Form::Json {
+        return Ok(say_json(&ask::as_json(&next))?);
+    }
+    let Suggestion { objective, cost, .. } = &next;
+    let at = design(study.problem(), &next.design);
+    say(&format!("next: {objective} at {at}, cost {}", short(*cost)))?;
+    for note in &next.notes {
+        say(&format!("  {note}"))?;
+    }
+    if !next.options.is_empty() {
+        say(&options_table(study.problem(), &next.options, next.chosen))?;
+    }
+    let rest = budget.map(|budget| budget - study.committed()).filter(|rest| *rest > 0.0);
+    if let (Some(rest), Some(gain)) = (rest, next.gain_per_cost()) {
+        let (rest, gain) = (short(rest), short(rest * gain));
+        say(&format!("the rest of the budget, {rest}, would gain about {gain} at this rate"))?;
+    }
+    Ok(())
+}
+
+/// What is expected of a design, and what measuring each objective there is worth.
+struct Explained {
+    design: Design,
+    forecasts: Vec<Forecast>,
+    worth: Vec<OptionRow>,
+}
+
+fn explain_designs<J: Journal>(
+    study: &Study<J>,
+    designs: &[String],
+    form: Form,
+) -> Result<(), Failure> {
+    front::refuse_without_values(study)?;
+    let problem = study.problem();
+    let mut explained = vec![];
+    for text in designs {
+        let design = parse_design(problem, text)?;
+        let candidates: Vec<_> =
+            problem.objectives.iter().map(|o| (design.clone(), o.name.clone())).collect();
+        let (forecasts, worth) = (study.forecast(&design)?.objectives, study.score(&candidates)?);
+        explained.push(Explained { design, forecasts, worth });
+    }
+    if form == Form::Json {
+        let all: Vec<Value> = explained.iter().map(|one| explained_as_json(problem, one)).collect();
+        return Ok(say_json(&all)?);
+    }
+    let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
+    for Explained { design: there, forecasts, worth } in &explained {
+        for ((objective, forecast), row) in problem.objectives.iter().zip(forecasts).zip(worth) {
+            table.row([
+                design(problem, there),
+                objective.name.clone(),
+                front::forecast(forecast),
+                short(row.gain()),
+                short(row.cost),
+                short(row.gain_per_cost()),
+            ]);
+        }
+    }
+    Ok(say(&table.right(2..6).to_string())?)
+}
+
+fn explained_as_json(problem: &Problem, explained: &Explained) -> Value {
+    let names = problem.objectives.iter().map(|objective| objective.name.clone());
+    let forecasts = explained
+        .forecasts
+        .iter()
+        .map(|f| json!({ "mean": f.mean, "sd": f.sd, "measured": f.measured }));
+    json!({
+        "design": explained.design,
+        "objectives": names.zip(forecasts).collect::<serde_json::Map<String, Value>>(),
+        "options": explained.worth.iter().map(row_as_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The table that a suggestion won.
+pub(crate) fn options_table(
+    problem: &Problem,
+    options: &[OptionRow],
+    chosen: Option<usize>,
+) -> String {
+    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "flips at"];
+    let mut table = Table::new(head);
+    for (index, row) in options.iter().enumerate() {
+        table.row([
+            if chosen == Some(index) { "▶".to_owned() } else { String::new() },
+            row.objectives.join(" + "),
+            design(problem, &row.design),
+            short(row.gain()),
+            short(row.cost),
+            short(row.gain_per_cost()),
+            row.flips_at.map_or_else(String::new, short),
+        ]);
+    }
+    table.right(3..7).to_string()
+}
+
+pub(crate) fn row_as_json(row: &OptionRow) -> Value {
+    json!({
+        "objectives": row.objectives,
+        "design": row.design,
+        "gain": row.gain(),
+        "cost": row.cost,
+        "gain_per_cost": row.gain_per_cost(),
+        "flips_at": row.flips_at,
+    })
+}

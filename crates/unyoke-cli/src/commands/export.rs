@@ -1,0 +1,118 @@
+//! `unyoke export`: evaluations as CSV, or the journal as lines of JSON.
+
+use clap::{Args, ValueEnum};
+use std::process::ExitCode;
+use unyoke::{Evaluation, Journal, Problem, Status};
+use unyoke_run::Opened;
+
+use crate::arguments::StudyArgument;
+use crate::failure::Failure;
+use crate::output::say;
+
+/// Arguments of `unyoke export`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke export > evaluations.csv              a row for each evaluation
+  unyoke export --as designs > designs.csv     a row for each design; `unyoke import` reads it
+  unyoke export --as journal > journal.jsonl   everything, as it was written")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// In which form.
+    #[arg(long = "as", value_enum, default_value_t = What::Evaluations)]
+    what: What,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// CSV with a row for each evaluation, whatever became of it.
+    Evaluations,
+    /// CSV with a row for each design that has values; blank where not measured.
+    Designs,
+    /// The journal, a line of JSON for each event.
+    Journal,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let Opened { study, store } = arguments.study.read()?.open()?;
+    let text = match arguments.what {
+        What::Evaluations => csv(evaluations(study.problem(), study.evaluations()))?,
+        What::Designs => csv(designs(study.problem(), study.evaluations()))?,
+        What::Journal => {
+            let records = store.read(0).map_err(unyoke::Error::from)?;
+            let lines: serde_json::Result<Vec<String>> =
+                records.iter().map(serde_json::to_string).collect();
+            lines.map_err(std::io::Error::from)?.join("\n")
+        }
+    };
+    say(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn csv(rows: Vec<Vec<String>>) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    for row in rows {
+        writer.write_record(row).map_err(std::io::Error::from)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parameter_names(problem: &Problem) -> impl Iterator<Item = String> {
+    problem.parameters.iter().map(|parameter| parameter.name().to_owned())
+}
+
+fn parameter_values(problem: &Problem, evaluation: &Evaluation) -> Vec<String> {
+    let text = |parameter: &unyoke::Parameter| {
+        evaluation.design.get(parameter.name()).map_or_else(String::new, ToString::to_string)
+    };
+    problem.parameters.iter().map(text).collect()
+}
+
+fn evaluations(problem: &Problem, evaluations: &[Evaluation]) -> Vec<Vec<String>> {
+    let fields = ["evaluation", "objective", "status", "value", "cost", "origin", "reason"];
+    let head = fields.map(str::to_owned).into_iter().chain(parameter_names(problem)).collect();
+    let row = |e: &Evaluation| {
+        let (status, value, reason) = match &e.status {
+            Status::Pending => ("pending", String::new(), ""),
+            Status::Told(value) => ("told", value.to_string(), ""),
+            Status::Failed(reason) => ("failed", String::new(), reason.as_str()),
+            Status::Withdrawn => ("withdrawn", String::new(), ""),
+        };
+        let origin = match (e.asked, e.initial) {
+            (false, _) => "imported",
+            (true, true) => "initial",
+            (true, false) => "chosen",
+        };
+        let objective = problem.objectives[e.objective].name.clone();
+        let own = [e.id.to_string(), objective, status.to_owned(), value, e.cost.to_string()];
+        let rest = [origin.to_owned(), reason.to_owned()];
+        own.into_iter().chain(rest).chain(parameter_values(problem, e)).collect()
+    };
+    std::iter::once(head).chain(evaluations.iter().map(row)).collect()
+}
+
+/// Designs in the order in which they were first met; a design has as many rows as its most often
+/// measured objective has values.
+fn designs(problem: &Problem, evaluations: &[Evaluation]) -> Vec<Vec<String>> {
+    let objectives = problem.objectives.iter().map(|objective| objective.name.clone());
+    let mut rows: Vec<Vec<String>> = vec![parameter_names(problem).chain(objectives).collect()];
+    let width = problem.parameters.len();
+    for evaluation in evaluations {
+        let Status::Told(value) = evaluation.status else { continue };
+        let (values, column) =
+            (parameter_values(problem, evaluation), width + evaluation.objective);
+        let free = |row: &&mut Vec<String>| row[..width] == values && row[column].is_empty();
+        match rows.iter_mut().skip(1).find(free) {
+            Some(row) => row[column] = value.to_string(),
+            None => {
+                let mut row = values;
+                row.resize(width + problem.objectives.len(), String::new());
+                row[column] = value.to_string();
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,208 @@
+//! `unyoke import`: results from elsewhere, as CSV.
+
+use clap::Args;
+use csv::StringRecord;
+use serde_json::json;
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use unyoke::{Design, Evaluation, Parameter, Problem, Status, Study, near};
+
+use crate::arguments::StudyOption;
+use crate::failure::Failure;
+use crate::output::{Form, say, say_json};
+use crate::words::{count, with_value};
+
+/// Arguments of `unyoke import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke import old.csv
+  unyoke import old.csv --skip-bad      leaves out rows with mistakes
+  other-program | unyoke import -
+
+The first line names the columns: all parameters, and the objectives that were measured:
+
+  length,material,mass,deflection
+  0.5,oak,1.25,
+  0.7,steel,,0.031
+
+A blank cell means that this objective was not measured there. Nothing is taken over unless all
+rows are in order. Values that the study has already are left out, so a file may be imported again.")]
+pub(crate) struct Arguments {
+    /// The CSV file; - reads standard input.
+    csv: PathBuf,
+    /// Take over the rows that are in order, and leave out the others.
+    #[arg(long)]
+    skip_bad: bool,
+    #[command(flatten)]
+    study: StudyOption,
+}
+
+/// One value of one objective at one design.
+type Measured = (Design, String, f64);
+
+/// What a file holds, and what is wrong with it.
+#[derive(Debug, Default)]
+struct Content {
+    results: Vec<Measured>,
+    /// Each with its line.
+    mistakes: Vec<(u64, String)>,
+}
+
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
+    let file = arguments.study.read()?;
+    let content = read(&text(arguments)?, &file.problem)?;
+    for (line, mistake) in &content.mistakes {
+        eprintln!("{}:{line}: {mistake}", arguments.csv.display());
+    }
+    if !content.mistakes.is_empty() && !arguments.skip_bad {
+        let mistakes = count(content.mistakes.len(), "mistake");
+        let reason = format!("{mistakes}, nothing was taken over; --skip-bad leaves such rows out");
+        return Err(Failure::Refused(reason));
+    }
+    let mut study = file.open_or_create()?.study;
+    let found = content.results.len();
+    let new = not_yet_in(study.evaluations(), &file.problem, content.results);
+    study.tell_results(&new)?;
+    let known = found - new.len();
+    if form == Form::Json {
+        let bad = content.mistakes.len();
+        say_json(&json!({ "imported": new.len(), "known": known, "mistakes": bad }))?;
+    } else {
+        let before = if known > 0 { format!(", {known} were there before") } else { String::new() };
+        say(&format!("{} taken over{before}", count(new.len(), "value")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(arguments: &Arguments) -> Result<String, Failure> {
+    let path = &arguments.csv;
+    let mut text = String::new();
+    let read = match path.to_str() {
+        Some("-") => std::io::stdin().read_to_string(&mut text),
+        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    read.map_err(|error| Failure::file(path, &error))?;
+    Ok(text)
+}
+
+fn read(text: &str, problem: &Problem) -> Result<Content, Failure> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let unreadable = |error: csv::Error| Failure::Refused(format!("not CSV: {error}"));
+    let head = reader.headers().map_err(unreadable)?.clone();
+    check_columns(&head, problem)?;
+    // Here, values meet the checks of the engine before anything is written down.
+    let mut trial = Study::new(problem.clone())?;
+    let mut content = Content::default();
+    for record in reader.records() {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                let line = error.position().map_or(0, csv::Position::line);
+                content.mistakes.push((line, error.to_string()));
+                continue;
+            }
+        };
+        match row(&head, &record, problem, &mut trial) {
+            Ok(results) => content.results.extend(results),
+            Err(mistake) => {
+                let line = record.position().map_or(0, csv::Position::line);
+                content.mistakes.push((line, mistake));
+            }
+        }
+    }
+    Ok(content)
+}
+
+/// Columns must be parameters or objectives, and all parameters must be there.
+fn check_columns(head: &StringRecord, problem: &Problem) -> Result<(), Failure> {
+    let parameters = || problem.parameters.iter().map(Parameter::name);
+    let objectives = || problem.objectives.iter().map(|objective| objective.name.as_str());
+    let known = || parameters().chain(objectives());
+    let mut wrong: Vec<String> = vec![];
+    for (i, column) in head.iter().enumerate() {
+        if !known().any(|name| name == column) {
+            let hint = near(column, known())
+                .map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            wrong.push(format!("{column:?} is neither a parameter nor an objective{hint}"));
+        } else if head.iter().take(i).any(|earlier| earlier == column) {
+            wrong.push(format!("there are two columns {column:?}"));
+        }
+    }
+    let missing = parameters().filter(|name| !head.iter().any(|column| column == *name));
+    wrong.extend(missing.map(|name| format!("there is no column for the parameter {name:?}")));
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::Refused(wrong.join("\n"))) }
+}
+
+/// The results in a row, all of them in order.
+fn row(
+    head: &StringRecord,
+    record: &StringRecord,
+    problem: &Problem,
+    trial: &mut Study,
+) -> Result<Vec<Measured>, String> {
+    let cell = |name: &str| {
+        let column = head.iter().position(|column| column == name);
+        column.and_then(|column| record.get(column)).unwrap_or_default()
+    };
+    let mut design = Design::new();
+    for parameter in &problem.parameters {
+        match cell(parameter.name()) {
+            "" => {
+                return Err(format!(
+                    "{} is blank, but a parameter needs a value",
+                    parameter.name()
+                ));
+            }
+            text => design = with_value(design, parameter, text)?,
+        }
+    }
+    let mut results = vec![];
+    for objective in &problem.objectives {
+        let (name, text) = (&objective.name, cell(&objective.name));
+        if text.is_empty() {
+            continue;
+        }
+        let value: f64 = text.parse().map_err(|_| {
+            format!("{name} is {text:?}, but must be a number, or blank if it was not measured")
+        })?;
+        trial.tell_result(design.clone(), name, value).map_err(|error| error.to_string())?;
+        results.push((design.clone(), name.clone(), value));
+    }
+    Ok(results)
+}
+
+/// The results without those that the study has, as often as it has them.
+fn not_yet_in(
+    evaluations: &[Evaluation],
+    problem: &Problem,
+    results: Vec<Measured>,
+) -> Vec<Measured> {
+    let mut there: HashMap<(Vec<String>, String, u64), usize> = HashMap::new();
+    let key = |design: &Design, value: f64| {
+        let values = problem.parameters.iter().filter_map(|p| design.get(p.name()));
+        let values = values.map(ToString::to_string).collect();
+        // 0 and -0 are one number.
+        (values, (value + 0.0).to_bits())
+    };
+    for evaluation in evaluations {
+        if let Status::Told(value) = evaluation.status {
+            let (design, value) = key(&evaluation.design, value);
+            let objective = problem.objectives[evaluation.objective].name.clone();
+            *there.entry((design, objective, value)).or_default() += 1;
+        }
+    }
+    let is_new = |(design, objective, value): &Measured| {
+        let (design, value) = key(design, *value);
+        match there.get_mut(&(design, objective.clone(), value)) {
+            Some(times) if *times > 0 => {
+                *times -= 1;
+                false
+            }
+            _ => true,
+        }
+    };
+    let is_new: Vec<bool> = results.iter().map(is_new).collect();
+    results.into_iter().zip(is_new).filter_map(|(result, new)| new.then_some(result)).collect()
+}

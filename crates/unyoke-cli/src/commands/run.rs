@@ -1,0 +1,179 @@
+//! `unyoke run`: the study runs until its budget is spent.
+
+use clap::Args;
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::Path;
+use std::process::ExitCode;
+use unyoke::{Journal, Status, Study};
+use unyoke_run::{Ending, Interrupt, Runner, StudyFile, Summary, Supervisor};
+
+use crate::arguments::StudyArgument;
+use crate::commands::{front, report};
+use crate::failure::Failure;
+use crate::live::View;
+use crate::output::{Form, say, say_json};
+use crate::words::{count, short};
+
+/// How many trade-offs are shown at the end.
+const SHOWN: usize = 12;
+
+/// Arguments of `unyoke run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke run                         runs study.toml until its budget is spent
+  unyoke run --slots 4               four evaluations at once
+  unyoke run --cost 300              with a larger budget than the file says
+  unyoke run beam.toml --json | jq .spent
+
+Ctrl-C once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and made
+again by the next run. If the program is killed, commands go on; the next run finds their results.
+Several programs may run one study: they share the work.
+
+The exit code is 0 if the run ended as planned, 1 if an objective never gave a value, 130 after Ctrl-C.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// Evaluations at once, instead of what the study file says.
+    #[arg(long)]
+    slots: Option<std::num::NonZeroUsize>,
+    /// Total cost, instead of what the study file says.
+    #[arg(long, value_parser = positive)]
+    cost: Option<f64>,
+    /// Do not write a report at the end.
+    #[arg(long)]
+    no_report: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+    value.ok_or_else(|| "must be a positive number".to_owned())
+}
+
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
+    let mut file = arguments.study.read()?;
+    file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
+    file.budget.cost = arguments.cost.or(file.budget.cost);
+    let interrupt = Interrupt::default();
+    listen_for_signals(&interrupt);
+    let mut view = View::new(&file);
+    let mut show = |progress| view.show(progress);
+    let supervisor = Supervisor::this_program("supervise")?;
+    let summary = Runner::new(&file, supervisor, interrupt, &mut show).and_then(Runner::run);
+    view.close();
+    conclude(arguments, &file, &summary?, form)
+}
+
+/// Passes Ctrl-C on, and what else asks programs to end. Where that is impossible, such a signal
+/// ends the program, which loses nothing.
+fn listen_for_signals(interrupt: &Interrupt) {
+    let interrupt = interrupt.clone();
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+        std::thread::spawn(move || signals.forever().for_each(|_| interrupt.ask()));
+    }
+}
+
+/// Says what came out.
+fn conclude(
+    arguments: &Arguments,
+    file: &StudyFile,
+    summary: &Summary,
+    form: Form,
+) -> Result<ExitCode, Failure> {
+    let opened = file.open()?;
+    let study = &opened.study;
+    warn_of_settings(file, study.config());
+    let trade_offs = match front::has_values(study) {
+        true => Some(study.front(SHOWN)?),
+        false => None,
+    };
+    let report = match arguments.no_report || trade_offs.is_none() {
+        true => None,
+        false => Some(report::write(file, &opened)?),
+    };
+    let ending = in_words(&summary.ending);
+    match form {
+        Form::Json => say_json(&json!({
+            "ending": ending,
+            "spent": summary.spent,
+            "finished": summary.finished,
+            "failed": summary.failed,
+            "pending": summary.pending,
+            "front": trade_offs.as_ref().map(front::as_json),
+            "report": report.as_deref().map(Path::to_string_lossy),
+        }))?,
+        Form::Table => {
+            if let Some(trade_offs) = &trade_offs {
+                say(&front::table(study.problem(), trade_offs))?;
+                say("expected values ± one standard deviation; * was measured there")?;
+            }
+            if let Some(report) = &report {
+                say(&format!("report: {}", report.display()))?;
+            }
+            say(&spending(file, summary, &ending))?;
+        }
+    }
+    match &summary.ending {
+        Ending::Interrupted => Err(Failure::Interrupted),
+        Ending::Failing { objective, times, reason } => Err(Failure::Refused(format!(
+            "{objective} failed {times} times and never gave a value, the last time because: {reason}"
+        ))),
+        _ => match never_worked(study) {
+            Some(reason) => Err(Failure::Refused(reason)),
+            None => Ok(ExitCode::SUCCESS),
+        },
+    }
+}
+
+/// What to say of an objective that failed whenever it was evaluated.
+fn never_worked<J: Journal>(study: &Study<J>) -> Option<String> {
+    study.problem().objectives.iter().enumerate().find_map(|(m, objective)| {
+        let of = || study.evaluations().iter().filter(move |e| e.objective == m);
+        let reason = of().rev().find_map(|e| match &e.status {
+            Status::Failed(reason) => Some(reason),
+            _ => None,
+        })?;
+        let worked = of().any(|e| matches!(e.status, Status::Told(_)));
+        (!worked).then(|| format!("{} never gave a value, because: {reason}", objective.name))
+    })
+}
+
+/// A sentence on what was spent.
+fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
+    let of = file.budget.cost.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
+    let failed = match summary.failed {
+        0 => String::new(),
+        failed => format!(" and {failed} that failed"),
+    };
+    let pending = match summary.pending {
+        0 => String::new(),
+        pending => format!("; {} pending", count(pending, "evaluation")),
+    };
+    format!(
+        "{ending}: spent {}{of}, with {}{failed} in this run{pending}",
+        short(summary.spent),
+        count(summary.finished, "evaluation"),
+    )
+}
+
+fn in_words(ending: &Ending) -> String {
+    match ending {
+        Ending::Budget => "the budget is used up".to_owned(),
+        Ending::WallTime => "the time is over".to_owned(),
+        Ending::Exhausted => "every design was evaluated".to_owned(),
+        Ending::Interrupted => "interrupted".to_owned(),
+        Ending::Failing { objective, .. } => format!("{objective} never worked"),
+        _ => "ended".to_owned(),
+    }
+}
+
+/// What the search goes by was written down when the study began.
+fn warn_of_settings(file: &StudyFile, config: &unyoke::Config) {
+    if file.config != *config {
+        eprintln!(
+            "note: algorithm, [initial] or [engine] differ from those the study was begun with; \
+             those count"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! `unyoke status`: how a study stands.
+
+use clap::Args;
+use serde::Serialize;
+use std::process::ExitCode;
+use unyoke::{Evaluation, Status};
+use unyoke_run::{BY_HAND, Opened, StudyFile};
+use unyoke_store::{LeaseState, LeaseStatus};
+
+use crate::arguments::StudyArgument;
+use crate::failure::Failure;
+use crate::output::{Form, Table, say, say_json};
+use crate::words::{count, design, goal, short};
+
+/// Arguments of `unyoke status`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  unyoke status
+  unyoke status --json | jq .spent
+
+It may be called at any time, also while the study runs.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+}
+
+/// How a study stands.
+#[derive(Debug, Serialize)]
+struct Standing {
+    name: Option<String>,
+    store: String,
+    spent: f64,
+    committed: f64,
+    budget: Option<f64>,
+    objectives: Vec<ObjectiveStanding>,
+    pending: Vec<PendingStanding>,
+    late_results: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct ObjectiveStanding {
+    name: String,
+    goal: &'static str,
+    cost: f64,
+    values: usize,
+    failed: usize,
+    pending: usize,
+    spent: f64,
+    best: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct PendingStanding {
+    evaluation: u64,
+    objective: String,
+    design: unyoke::Design,
+    /// Who looks after it; nobody if it waits to be taken up.
+    owner: Option<String>,
+    attempt: u32,
+}
+
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
+    let file = arguments.study.read()?;
+    let opened = file.open()?;
+    let standing = standing(&file, &opened)?;
+    match form {
+        Form::Json => say_json(&standing)?,
+        Form::Table => say(&in_words(&file, &standing))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn standing(file: &StudyFile, Opened { study, store }: &Opened) -> Result<Standing, Failure> {
+    let leases = store.leases()?;
+    let pending = study.evaluations().iter().filter(|e| e.status == Status::Pending);
+    let pending = pending.map(|e| {
+        let lease = leases.iter().find(|status| status.lease.evaluation == e.id);
+        PendingStanding {
+            evaluation: e.id,
+            objective: study.problem().objectives[e.objective].name.clone(),
+            design: e.design.clone(),
+            owner: lease.filter(|status| is_looked_after(status)).map(|s| s.lease.owner.clone()),
+            attempt: lease.map_or(0, |status| status.lease.attempt),
+        }
+    });
+    Ok(Standing {
+        name: file.name.clone(),
+        store: file.store.to_string(),
+        spent: study.spent(),
+        committed: study.committed(),
+        budget: file.budget.cost,
+        pending: pending.collect(),
+        objectives: objectives(study.problem(), study.evaluations(), |name| study.cost(name))?,
+        late_results: store.late()?.len(),
+    })
+}
+
+fn is_looked_after(status: &LeaseStatus) -> bool {
+    matches!(status.state, LeaseState::Live { .. })
+}
+
+fn objectives(
+    problem: &unyoke::Problem,
+    evaluations: &[Evaluation],
+    cost: impl Fn(&str) -> unyoke::Result<f64>,
+) -> Result<Vec<ObjectiveStanding>, Failure> {
+    let standing = |(m, objective): (usize, &unyoke::Objective)| {
+        let of = || evaluations.iter().filter(move |e| e.objective == m);
+        let values: Vec<f64> = of()
+            .filter_map(|e| match e.status {
+                Status::Told(value) => Some(value),
+                _ => None,
+            })
+            .collect();
+        let failed = of().filter(|e| matches!(e.status, Status::Failed(_)));
+        let paid = of().filter(|e| matches!(e.status, Status::Told(_) | Status::Failed(_)));
+        let best = match objective.direction {
+            unyoke::Direction::Minimise => values.iter().copied().reduce(f64::min),
+            unyoke::Direction::Maximise => values.iter().copied().reduce(f64::max),
+        };
+        Ok(ObjectiveStanding {
+            name: objective.name.clone(),
+            goal: goal(objective.direction),
+            cost: cost(&objective.name)?,
+            values: values.len(),
+            failed: failed.count(),
+            pending: of().filter(|e| e.status == Status::Pending).count(),
+            spent: paid.map(|e| e.cost).sum(),
+            best,
+        })
+    };
+    problem.objectives.iter().enumerate().map(standing).collect()
+}
+
+fn in_words(file: &StudyFile, standing: &Standing) -> String {
+    let budget = standing.budget.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
+    let name = standing.name.as_deref().unwrap_or("the study");
+    let mut text = format!("{name}, kept in {}\n", standing.store);
+    text += &format!("spent {}{budget}", short(standing.spent));
+    if standing.committed > standing.spent {
+        text += &format!(", {} under way", short(standing.committed - standing.spent));
+    }
+    text += "\n";
+    let head = ["objective", "goal", "cost", "values", "failed", "pending", "spent", "best"];
+    let mut table = Table::new(head);
+    for o in &standing.objectives {
+        table.row([
+            o.name.clone(),
+            o.goal.to_owned(),
+            short(o.cost),
+            o.values.to_string(),
+            o.failed.to_string(),
+            o.pending.to_string(),
+            short(o.spent),
+            o.best.map_or_else(|| "-".to_owned(), short),
+        ]);
+    }
+    text += &format!("{}\n", table.right(2..8));
+    for pending in &standing.pending {
+        text += &pending_in_words(file, pending);
+    }
+    if standing.late_results > 0 {
+        let late = count(standing.late_results, "result");
+        text += &format!("{late} came after the evaluation was settled and did not count\n");
+    }
+    text
+}
+
+fn pending_in_words(file: &StudyFile, pending: &PendingStanding) -> String {
+    let who = match pending.owner.as_deref() {
+        Some(BY_HAND) => format!("asked for by hand: unyoke tell {} VALUE", pending.evaluation),
+        Some(owner) => format!("looked after by {owner}"),
+        None => "nobody looks after it: `unyoke run` will".to_owned(),
+    };
+    let at = design(&file.problem, &pending.design);
+    format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.objective)
+}

@@ -1,0 +1,131 @@
+//! What a command may fail with, how that is shown, and the exit codes of the program.
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use std::io::{self, ErrorKind, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+use unyoke::JournalError;
+use unyoke_run::{Error, StudyFileError};
+
+/// Exit codes beside 0, and 2 for wrong arguments.
+const FAILED: u8 = 1;
+const STUDY_FILE: u8 = 3;
+const STORE: u8 = 4;
+const INTERRUPTED: u8 = 130;
+
+/// Files with longer lines are not quoted.
+const LONGEST_LINE: usize = 1000;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The study file cannot be read, or makes no sense.
+    StudyFile(Error),
+    /// The study cannot be run or read.
+    Study(Error),
+    /// The lab.
+    Lab(unyoke_lab::Error),
+    /// Standard output cannot be written.
+    Output(io::Error),
+    /// It makes no sense to do that; the text says what would.
+    Refused(String),
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+}
+
+impl Failure {
+    /// For what the system says about a file.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        Self::Refused(format!("{}: {error}", path.display()))
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::StudyFile(_) | Self::Study(Error::StudyFile(_) | Error::OtherProblem { .. }) => {
+                STUDY_FILE
+            }
+            Self::Study(Error::Store(unyoke_store::Error::NoStudy { .. })) => FAILED,
+            Self::Study(Error::Store(_) | Error::DiskFull { .. }) => STORE,
+            Self::Study(Error::Study(
+                unyoke::Error::Journal(JournalError::Storage { .. })
+                | unyoke::Error::Format { .. }
+                | unyoke::Error::CorruptJournal { .. },
+            )) => STORE,
+            Self::Study(_) | Self::Lab(_) | Self::Output(_) | Self::Refused(_) => FAILED,
+            Self::Interrupted => INTERRUPTED,
+        }
+    }
+
+    /// Tells the user, and how the program ends.
+    pub(crate) fn show(self) -> ExitCode {
+        let code = ExitCode::from(self.code());
+        match self {
+            // Whoever read our output has seen enough.
+            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::StudyFile(Error::StudyFile(mistakes))
+            | Self::Study(Error::StudyFile(mistakes)) => {
+                show_mistakes(&mistakes);
+                code
+            }
+            Self::StudyFile(error @ Error::Io { .. }) => {
+                eprintln!("unyoke: {error}\n`unyoke init` writes a study file to start from.");
+                code
+            }
+            Self::StudyFile(error) | Self::Study(error) => say(&error, code),
+            Self::Lab(error) => say(&error, code),
+            Self::Output(error) => say(&error, code),
+            Self::Refused(reason) => say(&reason, code),
+            Self::Interrupted => code,
+        }
+    }
+}
+
+/// Shows the lines of the file with the places underlined, in colour where there is some.
+fn show_mistakes(mistakes: &StudyFileError) {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !io::stderr().is_terminal();
+    let theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    if mistakes.text().lines().any(|line| line.len() > LONGEST_LINE) {
+        eprintln!("unyoke: {mistakes}\n{}", mistakes.lines());
+        return;
+    }
+    let mut text = String::new();
+    match GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistakes) {
+        Ok(()) => eprintln!("{text}"),
+        Err(_) => eprintln!("{}", mistakes.lines()),
+    }
+}
+
+fn say(what: &dyn std::fmt::Display, code: ExitCode) -> ExitCode {
+    eprintln!("unyoke: {what}");
+    code
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Study(error)
+    }
+}
+
+impl From<unyoke::Error> for Failure {
+    fn from(error: unyoke::Error) -> Self {
+        Self::Study(error.into())
+    }
+}
+
+impl From<unyoke_store::Error> for Failure {
+    fn from(error: unyoke_store::Error) -> Self {
+        Self::Study(error.into())
+    }
+}
+
+impl From<unyoke_lab::Error> for Failure {
+    fn from(error: unyoke_lab::Error) -> Self {
+        Self::Lab(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

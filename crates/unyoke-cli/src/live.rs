@@ -1,0 +1,156 @@
+//! What is seen while a study runs, on standard error: a live view in a terminal, lines elsewhere.
+//! The only file beside `commands/lab` that names `indicatif`.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+use unyoke_run::{Progress, StudyFile, Underway};
+
+use crate::words::{count, design, short, time};
+
+/// Resolution of the bar.
+const TICKS: u64 = 1000;
+
+/// How often elapsed times move on.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Shows the progress of a run.
+pub(crate) struct View<'a> {
+    file: &'a StudyFile,
+    /// Nothing if there is no terminal.
+    screen: Option<Screen>,
+    gain_per_cost: Option<f64>,
+}
+
+/// A terminal: a bar for the budget, below it a line for each evaluation under way.
+struct Screen {
+    lines: MultiProgress,
+    budget: ProgressBar,
+    running: HashMap<u64, ProgressBar>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(file: &'a StudyFile) -> Self {
+        let screen = std::io::stderr().is_terminal().then(|| Screen::new(file));
+        Self { file, screen, gain_per_cost: None }
+    }
+
+    /// Shows what happened.
+    pub(crate) fn show(&mut self, progress: Progress) {
+        match progress {
+            Progress::Started { underway, gain_per_cost, notes } => {
+                self.gain_per_cost = gain_per_cost.or(self.gain_per_cost);
+                let why = match (gain_per_cost, notes.first()) {
+                    (Some(gain), _) => format!(", expected gain per cost {}", short(gain)),
+                    (None, Some(note)) => format!(", {note}"),
+                    (None, None) => String::new(),
+                };
+                self.begin(&underway, &why);
+            }
+            Progress::TakenUp { underway } => self.begin(&underway, ", taken up again"),
+            Progress::Retried { evaluation, attempt, reason } => {
+                self.say(&format!("{evaluation:>5}  attempt {attempt} after: {reason}"));
+            }
+            Progress::Finished { evaluation, objective, value, duration } => {
+                let took = time(duration);
+                self.end(evaluation, &format!("{objective} = {} after {took}", short(value)));
+            }
+            Progress::Failed { evaluation, objective, reason } => {
+                self.end(evaluation, &format!("{objective} failed: {reason}"));
+            }
+            Progress::Late { evaluation } => {
+                self.end(evaluation, "came too late; it was kept and does not count");
+            }
+            Progress::Spent { spent, committed } => self.spent(spent, committed),
+            Progress::Finishing { running } if running > 0 => {
+                let running = count(running, "evaluation");
+                self.say(&format!("nothing new is started; waiting for {running}"));
+            }
+            Progress::Stopping { running } if running > 0 => {
+                self.say(&format!("stopping {}", count(running, "evaluation")));
+            }
+            _ => {}
+        }
+    }
+
+    /// Clears the live view.
+    pub(crate) fn close(self) {
+        if let Some(screen) = self.screen {
+            let _ = screen.lines.clear();
+        }
+    }
+
+    fn begin(&mut self, underway: &Underway, why: &str) {
+        let Underway { evaluation, objective, cost, attempt, .. } = underway;
+        let at = design(&self.file.problem, &underway.design);
+        let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+        let what =
+            format!("{evaluation:>5}  {objective} at {at}, cost {}{again}{why}", short(*cost));
+        match &mut self.screen {
+            Some(screen) => screen.begin(*evaluation, what),
+            None => complain(&what),
+        }
+    }
+
+    fn end(&mut self, evaluation: u64, what: &str) {
+        if let Some(screen) = &mut self.screen
+            && let Some(line) = screen.running.remove(&evaluation)
+        {
+            screen.lines.remove(&line);
+        }
+        self.say(&format!("{evaluation:>5}  {what}"));
+    }
+
+    fn say(&self, text: &str) {
+        match &self.screen {
+            Some(screen) => {
+                let _ = screen.lines.println(text);
+            }
+            None => complain(text),
+        }
+    }
+
+    fn spent(&self, spent: f64, committed: f64) {
+        let Some(screen) = &self.screen else { return };
+        let budget = self.file.budget.cost;
+        let of = budget.map_or_else(String::new, |budget| format!(" of {}", short(budget)));
+        let under_way = match committed > spent {
+            true => format!(", {} under way", short(committed - spent)),
+            false => String::new(),
+        };
+        let gain = self.gain_per_cost.map_or_else(String::new, |gain| {
+            format!("; going on is expected to gain {} per unit of cost", short(gain))
+        });
+        let share = budget.map_or(0.0, |budget| (spent / budget).clamp(0.0, 1.0));
+        screen.budget.set_position((share * TICKS as f64) as u64);
+        screen.budget.set_message(format!("spent {}{of}{under_way}{gain}", short(spent)));
+    }
+}
+
+impl Screen {
+    fn new(file: &StudyFile) -> Self {
+        let lines = MultiProgress::new();
+        let budget = lines.add(ProgressBar::new(TICKS));
+        let style = if file.budget.cost.is_some() { "{bar:24} {msg}" } else { "{msg}" };
+        budget.set_style(style_of(style));
+        Self { lines, budget, running: HashMap::new() }
+    }
+
+    fn begin(&mut self, evaluation: u64, what: String) {
+        let line = self.lines.add(ProgressBar::new_spinner());
+        line.set_style(style_of("{spinner} {elapsed:>4} {wide_msg}"));
+        line.set_message(what);
+        line.enable_steady_tick(TICK);
+        self.running.insert(evaluation, line);
+    }
+}
+
+/// Writes a line to standard error. That nobody reads it any more is no reason to stop.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn style_of(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,141 @@
+//! Numbers, designs and lengths of time as people read them, and designs as people type them.
+
+use std::time::Duration;
+use unyoke::{Design, Direction, Parameter, Problem};
+
+use crate::failure::Failure;
+
+/// A number to about four digits; the exact one is in JSON.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A design in one line, in the order of the problem.
+pub(crate) fn design(problem: &Problem, design: &Design) -> String {
+    let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(design, p)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// The value of a parameter, for people.
+pub(crate) fn value(design: &Design, parameter: &Parameter) -> String {
+    match (design.get(parameter.name()), parameter) {
+        (Some(value), Parameter::Continuous { .. }) => {
+            value.as_f64().map_or_else(|| value.to_string(), short)
+        }
+        (Some(value), _) => value.to_string(),
+        (None, _) => "?".to_owned(),
+    }
+}
+
+/// A length of time to the second, or below one to the millisecond.
+pub(crate) fn time(duration: Duration) -> String {
+    let rounded = match duration.as_secs() {
+        0 => Duration::from_millis(duration.as_millis() as u64),
+        1..60 => Duration::from_millis((duration.as_millis() / 100 * 100) as u64),
+        seconds => Duration::from_secs(seconds),
+    };
+    humantime::format_duration(rounded).to_string()
+}
+
+/// "minimise" or "maximise".
+pub(crate) fn goal(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Minimise => "minimise",
+        Direction::Maximise => "maximise",
+    }
+}
+
+/// "1 evaluation", "2 evaluations".
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// A design typed as `length=0.5,material=oak`.
+pub(crate) fn parse_design(problem: &Problem, text: &str) -> Result<Design, Failure> {
+    let mut design = Design::new();
+    for pair in text.split(',') {
+        let Some((name, value)) = pair.split_once('=') else {
+            let reason = format!("{pair:?} is not name=value, as in --at length=0.5,layers=3");
+            return Err(Failure::Refused(reason));
+        };
+        let name = name.trim();
+        let parameter = problem.parameters.iter().find(|parameter| parameter.name() == name);
+        let Some(parameter) = parameter else {
+            let near = unyoke::near(name, problem.parameters.iter().map(Parameter::name));
+            return Err(unyoke::Error::UnknownParameter { name: name.to_owned(), near }.into());
+        };
+        design = with_value(design, parameter, value.trim()).map_err(Failure::Refused)?;
+    }
+    Ok(design)
+}
+
+/// The design with a value that was typed. Whether the value is possible is checked elsewhere.
+pub(crate) fn with_value(
+    design: Design,
+    parameter: &Parameter,
+    text: &str,
+) -> Result<Design, String> {
+    let name = parameter.name();
+    let wrong = |what: &str| format!("{name} is {text:?}, but must be {what}");
+    Ok(match parameter {
+        Parameter::Continuous { .. } => {
+            design.with(name, text.parse::<f64>().map_err(|_| wrong("a number"))?)
+        }
+        Parameter::Integer { .. } => {
+            design.with(name, text.parse::<i64>().map_err(|_| wrong("a whole number"))?)
+        }
+        Parameter::Categorical { .. } => design.with(name, text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_about_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (1.0 / 3.0, "0.3333"),
+            (-12.3456, "-12.35"),
+            (123_456.0, "123456"),
+            (1e7, "1.000e7"),
+            (1.5e-9, "1.500e-9"),
+            (200.0, "200"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn times_are_rounded() {
+        assert_eq!(time(Duration::from_micros(1_234_567)), "1s 200ms");
+        assert_eq!(time(Duration::from_millis(61_500)), "1m 1s");
+        assert_eq!(time(Duration::from_micros(1_500)), "1ms");
+    }
+
+    #[test]
+    fn designs_can_be_typed() {
+        let builder = Problem::builder().continuous("x", 0.0, 1.0).integer("n", 1, 3);
+        let problem = builder.categorical("kind", ["a", "b"]).minimise("f", 1.0).build().unwrap();
+        let typed = parse_design(&problem, "x=0.5, n=2,kind=b").unwrap();
+        assert_eq!(typed, Design::new().with("x", 0.5).with("n", 2).with("kind", "b"));
+        assert_eq!(design(&problem, &typed), "x=0.5 n=2 kind=b");
+        for wrong in ["x", "x=a", "n=1.5", "y=1"] {
+            assert!(parse_design(&problem, wrong).is_err(), "{wrong}");
+        }
+    }
+}

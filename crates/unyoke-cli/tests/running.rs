@@ -1,0 +1,240 @@
+//! Whole runs with small commands, well-behaved and not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod place;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::thread;
+
+use place::{Place, TWO, signal, stderr};
+
+/// Every evaluation ran once and has its value, and the budget is used up.
+fn assert_complete(place: &Place, budget: f64) {
+    assert_eq!(place.spent(), budget);
+    let evaluations = place.evaluations();
+    assert!(evaluations.iter().all(|row| row["status"] == "told"), "{evaluations:?}");
+    assert_eq!(place.starts().len(), evaluations.len());
+    assert!(place.starts().values().all(|count| *count == 1), "{:?}", place.starts());
+}
+
+#[test]
+fn a_run_spends_its_budget_and_shows_the_front() {
+    let place = Place::new(TWO);
+    let output = place.run(&["run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(text.contains("spent 18 of 18"), "{text}");
+    assert!(text.contains("mass (minimise)") && text.contains("study.html"), "{text}");
+    assert!(stderr(&output).contains("part of the initial design"), "{}", stderr(&output));
+    assert_complete(&place, 18.0);
+    let page = fs::read_to_string(place.path("study.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("<svg"));
+
+    let again = place.json(&["run"]);
+    assert_eq!((again["spent"].as_f64(), again["finished"].as_u64()), (Some(18.0), Some(0)));
+    let more = place.json(&["run", "--cost", "19"]);
+    assert_eq!((more["spent"].as_f64(), more["finished"].as_u64()), (Some(19.0), Some(1)));
+}
+
+#[test]
+fn any_number_of_slots_spends_the_same() {
+    for slots in ["1", "2", "4"] {
+        let place = Place::new(TWO);
+        place.text(&["run", "--slots", slots, "--no-report"]);
+        assert_complete(&place, 18.0);
+    }
+}
+
+#[test]
+fn one_slot_writes_the_same_journal_twice() {
+    let journal = || {
+        let place = Place::new(TWO);
+        place.text(&["run", "--no-report"]);
+        place.text(&["export", "--as", "journal"])
+    };
+    let first = journal();
+    assert!(first.lines().count() > 10);
+    assert_eq!(journal(), first);
+}
+
+#[test]
+fn eight_programs_share_one_study() {
+    let place = Place::new(TWO);
+    let programs: Vec<_> =
+        (0..8).map(|_| place.spawn(&["run", "--no-report", "--slots", "2"])).collect();
+    for program in programs {
+        let output = program.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    place.text(&["run", "--no-report"]);
+    assert_complete(&place, 18.0);
+}
+
+/// One objective for each way to misbehave, each evaluated once.
+#[test]
+fn commands_that_misbehave_are_failures_with_reasons() {
+    let script = |name: &str, text: &str| {
+        format!(
+            "[objectives.{name}]\ngoal = \"minimise\"\ncost = 1\ntimeout = \"{}\"\n\
+             command = [\"/bin/sh\", \"-c\", {text:?}]\n",
+            if name == "hangs" { "300ms" } else { "10m" }
+        )
+    };
+    let scripts = [
+        script("works", "echo 1"),
+        script("fails", "echo 'no such alloy' >&2; exit 3"),
+        script("hangs", "exec sleep 1000"),
+        script("lies", "echo nan"),
+        script("silent", "true"),
+        script("talks", "yes | head -c 5000000; echo 2.5"),
+    ];
+    let counts = "fails = 1, hangs = 1, lies = 1, silent = 1, talks = 1, works = 2";
+    let place = Place::new(&format!(
+        "[budget]\nevaluations = {{ {counts} }}\n[run]\nslots = 6\n[initial]\ndesigns = 1\n\
+         [parameters.x]\nlow = 0\nhigh = 1\n{}",
+        scripts.concat()
+    ));
+    let said = place.fails(&["run", "--no-report"], 1);
+    assert!(said.contains("fails never gave a value, because: "), "{said}");
+    let outcome = |objective: &str| {
+        let rows = place.evaluations();
+        let row = rows.iter().find(|row| row["objective"] == objective).unwrap().clone();
+        (row["status"].clone(), format!("{}{}", row["value"], row["reason"]))
+    };
+    let expected = [
+        ("works", "told", "1"),
+        ("fails", "failed", "exit code 3: no such alloy"),
+        ("hangs", "failed", "took longer than 0.3 s"),
+        ("lies", "failed", "nan"),
+        ("silent", "failed", "printed nothing"),
+        ("talks", "told", "2.5"),
+    ];
+    for (objective, status, words) in expected {
+        let (found, text) = outcome(objective);
+        assert_eq!(found, status, "{objective}: {text}");
+        assert!(text.contains(words), "{objective}: {text}");
+    }
+}
+
+#[test]
+fn a_command_that_never_works_does_not_spend_the_budget() {
+    let text = TWO.replace("\"echo\", \"{x}\"", "\"false\"");
+    let place = Place::new(&text);
+    let said = place.fails(&["run", "--no-report", "--cost", "1000"], 1);
+    assert!(said.contains("mass failed 5 times and never gave a value"), "{said}");
+    assert!(place.spent() < 50.0);
+}
+
+#[test]
+fn a_failed_attempt_is_made_again_as_often_as_said() {
+    // The first attempt of each evaluation fails.
+    let text = TWO
+        .replace("\"echo\", \"{x}\"", "\"sh\", \"-c\", \"test $UNYOKE_ATTEMPT = 2 && echo {x}\"")
+        .replace("cost = 1\n", "cost = 1\nretries = 1\n");
+    let place = Place::new(&text);
+    let output = place.run(&["run", "--no-report"]);
+    assert!(stderr(&output).contains("attempt 2 after: the command failed with exit code 1"));
+    let evaluations = place.evaluations();
+    assert!(evaluations.iter().all(|row| row["status"] == "told"), "{evaluations:?}");
+    let starts = place.starts();
+    for row in evaluations {
+        let times = if row["objective"] == "mass" { 2 } else { 1 };
+        assert_eq!(starts[&row["evaluation"].parse().unwrap()], times);
+    }
+}
+
+#[test]
+fn a_study_of_few_designs_ends_when_all_were_evaluated() {
+    let text = TWO.replace("low = 0\nhigh = 1", "type = \"integer\"\nlow = 1\nhigh = 3");
+    let place = Place::new(&text);
+    let done = place.json(&["run", "--no-report", "--cost", "1000"]);
+    assert_eq!(done["ending"], "every design was evaluated");
+    assert_complete(&place, 15.0);
+}
+
+/// A study whose `mass` waits until somebody opens the gate.
+fn gated() -> Place {
+    let text = TWO.replace("\"echo\", \"{x}\"", "\"sh\", \"-c\", \"cat gate; echo {x}\"");
+    let place = Place::new(&text.replace("cost = 18", "cost = 1"));
+    place.gate("gate");
+    place
+}
+
+fn open_gate(place: &Place) {
+    // Blocks until the script is there.
+    fs::OpenOptions::new().write(true).open(place.path("gate")).unwrap();
+}
+
+#[test]
+fn a_killed_run_leaves_its_command_and_the_next_one_waits_for_it() {
+    let place = gated();
+    let mut first = place.spawn(&["run", "--no-report"]);
+    let line = BufReader::new(first.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.contains("mass at x="), "{line}");
+    signal(&first, "-KILL");
+    first.wait().unwrap();
+    let mut second = place.spawn(&["run", "--no-report"]);
+    let mut lines = BufReader::new(second.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("taken up again"), "{line}");
+    open_gate(&place);
+    thread::spawn(move || lines.count());
+    assert!(second.wait().unwrap().success());
+    assert_complete(&place, 1.0);
+}
+
+#[test]
+fn a_result_that_nobody_waited_for_is_collected() {
+    let place = gated();
+    let mut first = place.spawn(&["run", "--no-report"]);
+    BufReader::new(first.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    signal(&first, "-KILL");
+    first.wait().unwrap();
+    open_gate(&place);
+    // Locked as long as the supervisor lives.
+    let lock = fs::File::open(place.path("study.runs/000000/1/lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let done = place.json(&["run", "--no-report"]);
+    assert_eq!(done["finished"], 1);
+    assert_complete(&place, 1.0);
+}
+
+#[test]
+fn interrupted_once_what_runs_is_finished() {
+    let place = gated();
+    let mut run = place.spawn(&["run", "--no-report", "--cost", "1000"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    signal(&run, "-INT");
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("nothing new is started; waiting for 1 evaluation"), "{line}");
+    open_gate(&place);
+    thread::spawn(move || lines.count());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_complete(&place, 1.0);
+}
+
+#[test]
+fn interrupted_twice_what_runs_is_stopped_and_made_again() {
+    let place = gated();
+    let mut run = place.spawn(&["run", "--no-report"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    signal(&run, "-INT");
+    assert!(lines.next().unwrap().unwrap().contains("waiting for 1 evaluation"));
+    signal(&run, "-INT");
+    assert!(lines.next().unwrap().unwrap().contains("stopping 1 evaluation"));
+    thread::spawn(move || lines.count());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let pending = &place.json(&["status"])["pending"];
+    assert_eq!((pending.as_array().unwrap().len(), &pending[0]["owner"]), (1, &().into()));
+
+    let again = place.spawn(&["run", "--no-report"]);
+    open_gate(&place);
+    let output = again.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("attempt 2"), "{}", stderr(&output));
+    assert_eq!((place.spent(), place.starts()[&0]), (1.0, 2));
+}
