@@ -3,6 +3,7 @@
 //! - `cargo xtask test`: everything that must pass before a change lands.
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
+//! - `cargo xtask soak`: programs that are killed again and again.
 
 mod bench;
 mod postgres;
@@ -10,6 +11,10 @@ mod test;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+
+/// The long form of the tests that kill programs.
+const SOAK: [&str; 8] =
+    ["cargo", "test", "--workspace", "--test", "killing", "--", "--ignored", "--nocapture"];
 
 /// Why a task failed, in words for the terminal.
 type Outcome = Result<(), String>;
@@ -22,7 +27,10 @@ fn main() -> ExitCode {
         ["bench"] => bench::all(None),
         ["bench", filter] => bench::all(Some(filter)),
         ["postgres", command @ ..] => postgres::with(command),
-        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND...".to_owned()),
+        ["soak"] => postgres::with(&SOAK),
+        _ => {
+            Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak".to_owned())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
