@@ -13,7 +13,7 @@ use crate::output::Form;
 /// Finds the trade-off curve of expensive objectives by running each one only when it is worth
 /// its price.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "unyoke", version, about, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -4,7 +4,7 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
 
 use crate::words::{count, design, short, time};
@@ -27,6 +27,8 @@ pub(crate) struct View<'a> {
 struct Screen {
     lines: MultiProgress,
     budget: ProgressBar,
+    /// When the run began, and what was spent by then.
+    began: Option<(Instant, f64)>,
     running: HashMap<u64, ProgressBar>,
 }
 
@@ -111,20 +113,22 @@ impl<'a> View<'a> {
         }
     }
 
-    fn spent(&self, spent: f64, committed: f64) {
-        let Some(screen) = &self.screen else { return };
+    fn spent(&mut self, spent: f64, committed: f64) {
+        let Some(screen) = &mut self.screen else { return };
         let budget = self.file.budget.cost;
         let of = budget.map_or_else(String::new, |budget| format!(" of {}", short(budget)));
         let under_way = match committed > spent {
             true => format!(", {} under way", short(committed - spent)),
             false => String::new(),
         };
-        let gain = self.gain_per_cost.map_or_else(String::new, |gain| {
-            format!("; going on is expected to gain {} per unit of cost", short(gain))
-        });
+        let gain = self
+            .gain_per_cost
+            .map_or_else(String::new, |gain| format!("; expected gain per cost {}", short(gain)));
+        let left = budget.and_then(|budget| screen.time_left(spent, budget));
+        let left = left.map_or_else(String::new, |left| format!(", about {} left", time(left)));
         let share = budget.map_or(0.0, |budget| (spent / budget).clamp(0.0, 1.0));
         screen.budget.set_position((share * TICKS as f64) as u64);
-        screen.budget.set_message(format!("spent {}{of}{under_way}{gain}", short(spent)));
+        screen.budget.set_message(format!("spent {}{of}{under_way}{left}{gain}", short(spent)));
     }
 }
 
@@ -134,7 +138,14 @@ impl Screen {
         let budget = lines.add(ProgressBar::new(TICKS));
         let style = if file.budget.cost.is_some() { "{bar:24} {msg}" } else { "{msg}" };
         budget.set_style(style_of(style));
-        Self { lines, budget, running: HashMap::new() }
+        Self { lines, budget, began: None, running: HashMap::new() }
+    }
+
+    /// How long the rest of the budget will last, going by what was spent since the run began.
+    fn time_left(&mut self, spent: f64, budget: f64) -> Option<Duration> {
+        let (began, before) = *self.began.get_or_insert_with(|| (Instant::now(), spent));
+        let rate = (spent - before) / began.elapsed().as_secs_f64();
+        Duration::try_from_secs_f64((budget - spent) / rate).ok().filter(|_| spent < budget)
     }
 
     fn begin(&mut self, evaluation: u64, what: String) {

@@ -15,7 +15,7 @@ use unyoke_run::{Opened, StudyFile};
 use unyoke_store::Store;
 
 use crate::failure::Failure;
-use crate::words::{count, design, goal, short, value};
+use crate::words::{count, design, goal, plus_minus, short, value};
 
 /// Designs of the front that are shown.
 const POINTS: usize = 24;
@@ -113,7 +113,7 @@ fn sorted(front: &Front) -> Vec<&FrontPoint> {
 
 fn row(problem: &Problem, index: usize, point: &FrontPoint) -> Vec<Cell> {
     let forecasts = point.objectives.iter().map(|f| {
-        let text = format!("{} ± {}", short(f.mean), short(f.sd));
+        let text = plus_minus(f.mean, f.sd);
         if f.measured.is_empty() { Cell::Plain(text) } else { Cell::Best(text) }
     });
     let parameters = problem.parameters.iter().map(|p| Cell::Plain(value(&point.design, p)));

@@ -22,6 +22,17 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// An expected value with its standard deviation, which has two digits, to the same place.
+pub(crate) fn plus_minus(mean: f64, sd: f64) -> String {
+    let digits = 1 - sd.log10().floor() as i32;
+    let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
+    if !plain || !(0..=6).contains(&digits) {
+        return format!("{} ± {}", short(mean), short(sd));
+    }
+    let digits = digits as usize;
+    format!("{mean:.digits$} ± {sd:.digits$}")
+}
+
 /// A design in one line, in the order of the problem.
 pub(crate) fn design(problem: &Problem, design: &Design) -> String {
     let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(design, p)));
@@ -117,6 +128,22 @@ mod tests {
             (200.0, "200"),
         ] {
             assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn deviations_have_two_digits_and_means_end_where_they_do() {
+        for (mean, sd, text) in [
+            (58.9123, 0.2021, "58.91 ± 0.20"),
+            (9.9649, 0.02365, "9.965 ± 0.024"),
+            (143.123, 4.505, "143.1 ± 4.5"),
+            (-0.5, 0.1, "-0.50 ± 0.10"),
+            (1234.5, 56.7, "1234 ± 57"),
+            (1234.5, 567.8, "1234 ± 567.8"),
+            (2.5, 0.0, "2.5 ± 0"),
+            (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
+        ] {
+            assert_eq!(plus_minus(mean, sd), text);
         }
     }
 

@@ -8,7 +8,7 @@ use unyoke::{Forecast, Front, FrontPoint, Journal, Problem, Status, Study};
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{goal, short, value};
+use crate::words::{goal, plus_minus, value};
 
 /// Arguments of `unyoke front`.
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ fn first_mean(point: &FrontPoint) -> f64 {
 /// `1.5 ± 0.1`, with a star if it was measured.
 pub(crate) fn forecast(forecast: &Forecast) -> String {
     let star = if forecast.measured.is_empty() { "" } else { " *" };
-    format!("{} ± {}{star}", short(forecast.mean), short(forecast.sd))
+    plus_minus(forecast.mean, forecast.sd) + star
 }
 
 pub(crate) fn as_json(front: &Front) -> Value {
