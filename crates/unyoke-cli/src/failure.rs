@@ -1,6 +1,5 @@
 //! What a command may fail with, how that is shown, and the exit codes of the program.
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,9 +11,6 @@ const FAILED: u8 = 1;
 const STUDY_FILE: u8 = 3;
 const STORE: u8 = 4;
 const INTERRUPTED: u8 = 130;
-
-/// Files with longer lines are not quoted.
-const LONGEST_LINE: usize = 1000;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -82,17 +78,8 @@ impl Failure {
 
 /// Shows the lines of the file with the places underlined, in colour where there is some.
 fn show_mistakes(mistakes: &StudyFileError) {
-    let plain = std::env::var_os("NO_COLOR").is_some() || !io::stderr().is_terminal();
-    let theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
-    if mistakes.text().lines().any(|line| line.len() > LONGEST_LINE) {
-        eprintln!("unyoke: {mistakes}\n{}", mistakes.lines());
-        return;
-    }
-    let mut text = String::new();
-    match GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistakes) {
-        Ok(()) => eprintln!("{text}"),
-        Err(_) => eprintln!("{}", mistakes.lines()),
-    }
+    let colours = std::env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal();
+    eprint!("{}", mistakes.drawn(colours));
 }
 
 fn say(what: &dyn std::fmt::Display, code: ExitCode) -> ExitCode {

@@ -1,10 +1,14 @@
-//! Mistakes in a study file: what is wrong, where, and what to write instead.
-//!
-//! How they are drawn is decided elsewhere; here they are plain data that a renderer can read.
+//! Mistakes in a study file: what is wrong, where, and what to write instead. The only file that
+//! names `annotate_snippets`, which draws them.
 
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Of the drawings, in characters.
+const WIDTH: usize = 100;
 
 /// One mistake in a study file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,12 +48,12 @@ impl Diagnostic {
 
 /// All mistakes of a study file, in the order of the text.
 ///
-/// [`lines`](Self::lines) tells them all. A program that renders [`miette::Diagnostic`] shows the
-/// lines of the file with the places underlined.
+/// [`lines`](Self::lines) tells them all, [`drawn`](Self::drawn) shows the lines of the file with the
+/// places underlined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StudyFileError {
     path: PathBuf,
-    source: miette::NamedSource<String>,
+    text: String,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -57,8 +61,7 @@ impl StudyFileError {
     /// `text` is what the places refer to, `found` must not be empty.
     pub(crate) fn new(path: &Path, text: &str, mut found: Vec<Diagnostic>) -> Self {
         found.sort_by_key(|diagnostic| diagnostic.span.start);
-        let source = miette::NamedSource::new(path.display().to_string(), text.to_owned());
-        Self { path: path.to_owned(), source, diagnostics: found }
+        Self { path: path.to_owned(), text: text.to_owned(), diagnostics: found }
     }
 
     /// The file, as the user named it.
@@ -68,7 +71,7 @@ impl StudyFileError {
 
     /// The text to which the places refer, without a byte order mark.
     pub fn text(&self) -> &str {
-        self.source.inner()
+        &self.text
     }
 
     /// What is wrong with it; at least one thing.
@@ -95,6 +98,30 @@ impl StudyFileError {
         };
         self.diagnostics.iter().map(line).collect::<Vec<_>>().join("\n")
     }
+
+    /// The mistakes as compilers show them: the line of the file, the place underlined, what is wrong
+    /// and what to do. Long lines are cut.
+    pub fn drawn(&self, colours: bool) -> String {
+        let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
+        let renderer = renderer.decor_style(DecorStyle::Unicode).term_width(WIDTH);
+        let path = self.path.display().to_string();
+        let drawn = |one: &Diagnostic| renderer.render(&[self.group(one, &path)]);
+        let mistakes: Vec<String> = self.diagnostics.iter().map(drawn).collect();
+        format!("{self}\n\n{}\n", mistakes.join("\n\n"))
+    }
+
+    fn group<'a>(&'a self, diagnostic: &'a Diagnostic, path: &'a str) -> Group<'a> {
+        let Diagnostic { message, span, label, help } = diagnostic;
+        let within = |byte: usize| self.text.floor_char_boundary(byte);
+        let place = AnnotationKind::Primary.span(within(span.start)..within(span.end));
+        let place = if label.is_empty() { place } else { place.label(label.as_str()) };
+        let snippet = Snippet::source(self.text.as_str()).path(path).annotation(place);
+        let group = Level::ERROR.primary_title(message.as_str()).element(snippet);
+        match help {
+            Some(help) => group.element(Level::HELP.message(help.as_str())),
+            None => group,
+        }
+    }
 }
 
 impl fmt::Display for StudyFileError {
@@ -108,25 +135,3 @@ impl fmt::Display for StudyFileError {
 }
 
 impl std::error::Error for StudyFileError {}
-
-impl miette::Diagnostic for StudyFileError {
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        Some(&self.source)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        Some(Box::new(self.diagnostics.iter().map(|one| one as &dyn miette::Diagnostic)))
-    }
-}
-
-impl miette::Diagnostic for Diagnostic {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as _)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        let label = (!self.label.is_empty()).then(|| self.label.clone());
-        let labelled = miette::LabeledSpan::new(label, self.span.start, self.span.len());
-        Some(Box::new(std::iter::once(labelled)))
-    }
-}

@@ -25,6 +25,7 @@ mod suggest;
 mod front;
 mod suggestion;
 mod plan;
+mod engine;
 mod study;
 
 #[cfg(test)]

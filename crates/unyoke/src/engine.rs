@@ -1,0 +1,496 @@
+//! The engine: what to evaluate next given everything that happened, and what is predicted.
+//!
+//! [`Engine::search`] is the method in order: observations, surrogate, acquisition, suggestion. What
+//! it computes depends on the history alone, wherever that is written down.
+
+use crate::acquisition::c_mokg::CMokg;
+use crate::acquisition::hvkg::{self, Hvkg};
+use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
+use crate::acquisition::ma_kg::{MaKg, Observation};
+use crate::acquisition::noisy_ehvi::NoisyEhvi;
+use crate::acquisition::par_ego::ParEgo;
+use crate::acquisition::{Acquisition, Scalarised};
+use crate::config::{Algorithm, Config, FrontSearch};
+use crate::cost::Cost;
+use crate::design::Design;
+use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
+use crate::error::Result;
+use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
+use crate::history::{Evaluation, History, Status};
+use crate::plan::{self, Allowed, Permission, Planned};
+use crate::problem::{Noise, Problem};
+use crate::suggest::{Best, Region, best_of_each_option};
+use crate::suggestion::{Note, OptionRow, Suggestion};
+use crate::surrogate::{Observed, Row, Surrogate};
+use crate::weights;
+use unyoke_math::Points;
+use unyoke_math::gp::Prediction;
+use unyoke_math::optimize::largest;
+use unyoke_math::random::seed_for;
+
+/// Streams of random numbers: what each is for.
+const WEIGHTS: u64 = 1;
+const RAW_DESIGNS: u64 = 2;
+const DISCRETISATION: u64 = 3;
+const FRONTS: u64 = 4;
+const FANTASIES: u64 = 5;
+
+/// The predicted Pareto set from which hypervolumes are climbed.
+const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
+const HYPERVOLUME_DESIGNS: usize = 64;
+
+/// The engine at work on a history.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Engine<'h> {
+    history: &'h History,
+}
+
+impl<'h> Engine<'h> {
+    pub(crate) fn new(history: &'h History) -> Self {
+        Self { history }
+    }
+
+    fn problem(&self) -> &'h Problem {
+        &self.history.problem
+    }
+
+    fn config(&self) -> &'h Config {
+        &self.history.config
+    }
+
+    /// The best evaluation among those that are allowed.
+    pub(crate) fn suggest(&self, allowed: Allowed<'_>) -> Result<Option<Suggestion>> {
+        match plan::next(self.history, allowed)? {
+            Planned::Given { x, objective, note } => Ok(Some(self.given(&x, objective, note))),
+            Planned::Search => {
+                let options = self.options();
+                let granted = |option: &Vec<usize>| allowed(option) == Permission::Granted;
+                let granted: Vec<bool> = options.iter().map(granted).collect();
+                if granted.contains(&true) { self.search(&granted).map(Some) } else { Ok(None) }
+            }
+            Planned::Nothing => Ok(None),
+        }
+    }
+
+    /// What a search chooses among: the objectives one by one, or all together.
+    fn options(&self) -> Vec<Vec<usize>> {
+        let objectives = 0..self.problem().objectives.len();
+        match self.config().algorithm.is_coupled() {
+            true => vec![objectives.collect()],
+            false => objectives.map(|m| vec![m]).collect(),
+        }
+    }
+
+    /// Observations, surrogate, acquisition, suggestion: the best of the options that are granted,
+    /// of which there must be one.
+    fn search(&self, granted: &[bool]) -> Result<Suggestion> {
+        let surrogate = self.surrogate(Pending::Expected)?;
+        let Step { weights, set, best, promising } = self.step(&surrogate)?;
+        let shared = || Scalarised::new(&surrogate, &set, &weights);
+        let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
+            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared()?))
+            }
+            Algorithm::Makg | Algorithm::MakgRandom => {
+                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
+            }
+            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
+            Algorithm::HvkgD => self.hvkg(&surrogate, Hvkg::decoupled)?,
+            Algorithm::HvkgC => self.hvkg(&surrogate, Hvkg::coupled)?,
+            Algorithm::JesLbD => Box::new(self.jes_lb(&surrogate, Evaluated::OneObjective)?),
+            Algorithm::JesLbC => Box::new(self.jes_lb(&surrogate, Evaluated::AllObjectives)?),
+            Algorithm::Parego => {
+                Box::new(ParEgo::new(&surrogate, &self.known_designs()?, &weights)?)
+            }
+            Algorithm::Nehvi => {
+                let (known, reference) = (self.known_designs()?, self.reference(&surrogate)?);
+                Box::new(NoisyEhvi::new(&surrogate, &known, reference, self.seed(FRONTS))?)
+            }
+        };
+        let region = Region {
+            space: &self.history.space,
+            search: self.config().search,
+            promising: &promising,
+            best: &best,
+            seed: self.seed(RAW_DESIGNS),
+        };
+        let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
+        let found = best_of_each_option(&*acquisition, &self.costs(), &region, &taken)?;
+        let found: Vec<Best> = found.into_iter().flatten().collect();
+        let mut notes = self.model_notes(&surrogate);
+        match best_value(&found, granted) {
+            Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
+                if best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
+                    notes.push(Note::NextBest);
+                }
+                Ok(self.reasoned(&found, chosen, notes))
+            }
+            _ => {
+                let (x, objective, note) = self.explore(&surrogate, &region, granted)?;
+                let mut suggestion = self.given(&x, objective, note);
+                suggestion.notes.append(&mut notes);
+                Ok(suggestion)
+            }
+        }
+    }
+
+    /// The worth of single evaluations, by hypervolume or by weights as the algorithm has it.
+    fn acquisition_of_one<'a>(
+        &'a self,
+        surrogate: &'a Surrogate,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
+        if matches!(self.config().algorithm, Algorithm::HvkgD | Algorithm::HvkgC) {
+            return self.hvkg(surrogate, Hvkg::decoupled);
+        }
+        let Step { weights, set, .. } = self.step(surrogate)?;
+        Ok(Box::new(CMokg::new(Scalarised::new(surrogate, &set, &weights)?)))
+    }
+
+    fn hvkg<'a>(
+        &'a self,
+        surrogate: &'a Surrogate,
+        form: impl Fn(hvkg::Setting<'a>) -> Result<Hvkg<'a>>,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let (search, count) = (HYPERVOLUME_FRONT, HYPERVOLUME_DESIGNS);
+        let front = predicted_pareto_set(space, surrogate, &observed, search, count)?;
+        let reference = self.reference(surrogate)?;
+        let seed = self.seed(FANTASIES);
+        let setting = hvkg::Setting { space, surrogate, front, reference, seed };
+        Ok(Box::new(form(setting)?))
+    }
+
+    /// Joint entropy search on fronts drawn for this step.
+    fn jes_lb<'a>(&self, surrogate: &'a Surrogate, evaluated: Evaluated) -> Result<JesLb<'a>> {
+        let fronts = jes_lb::draw_fronts(surrogate, &self.history.space, self.seed(FRONTS))?;
+        Ok(JesLb::new(surrogate, &fronts, Some(jes_lb::NOISE_FREE), evaluated)?)
+    }
+
+    /// The configured reference point, standardised.
+    fn reference(&self, surrogate: &Surrogate) -> Result<Option<Vec<f64>>> {
+        let Some(point) = &self.config().reference else { return Ok(None) };
+        let mut reference = vec![0.0; surrogate.outputs.len()];
+        for (name, value) in point {
+            let m = self.problem().objective_index(name)?;
+            let value = self.history.space.to_internal(m, *value);
+            reference[m] = surrogate.outputs[m].map.standardize(value);
+        }
+        Ok(Some(reference))
+    }
+
+    /// The models, with or without what is under way.
+    fn surrogate(&self, pending: Pending) -> Result<Surrogate> {
+        let history = &self.history;
+        let observed = |m: usize| -> Result<Observed<'_>> {
+            let space = &history.space;
+            let row = |evaluation: &Evaluation| match evaluation.status {
+                Status::Told(value) => Some(Row {
+                    evaluation: evaluation.id,
+                    x: history.point(evaluation.id),
+                    value: space.to_internal(m, value),
+                    searched: evaluation.asked && !evaluation.initial,
+                }),
+                _ => None,
+            };
+            let mut expected = Points::new(space.dim());
+            if pending == Pending::Expected {
+                for x in history.pending(m).chain(history.failed(m)) {
+                    expected.push(x)?;
+                }
+            }
+            Ok(Observed {
+                objective: &self.problem().objectives[m],
+                sign: space.sign(m),
+                dim: space.dim(),
+                rows: history.told(m).filter_map(row).collect(),
+                expected,
+            })
+        };
+        let observed: Vec<Observed<'_>> =
+            (0..self.problem().objectives.len()).map(observed).collect::<Result<_>>()?;
+        Ok(Surrogate::fit(&observed, self.config().lengthscales, self.config().units)?)
+    }
+
+    /// What this step looks at.
+    fn step(&self, surrogate: &Surrogate) -> Result<Step> {
+        let (config, order) = (self.config(), weights::drawing_order(self.problem()));
+        let seed = seed_for(self.history.seed, WEIGHTS);
+        let weights = weights::weights_of_step(config, &order, seed, self.history.asks)?;
+        let setting = discretise::Setting {
+            space: &self.history.space,
+            surrogate,
+            weights: &weights,
+            observed: &self.observed_designs()?,
+            seed: self.seed(DISCRETISATION),
+        };
+        let best = best_for_weights(&setting)?;
+        let set = discretise(config.discretisation, &setting, &best)?;
+        let mut promising = ties_with_set(&setting, &best, &set)?;
+        for x in set.rows() {
+            promising.push(x)?;
+        }
+        Ok(Step { weights, set, best, promising })
+    }
+
+    /// Where nothing is expected to be gained: the design about which the models know least.
+    fn explore(
+        &self,
+        surrogate: &Surrogate,
+        region: &Region<'_>,
+        granted: &[bool],
+    ) -> Result<(Vec<f64>, usize, Note)> {
+        let designs = region.filling_designs()?;
+        let coupled = self.config().algorithm.is_coupled();
+        let is_granted = |m: usize| coupled || granted[m];
+        let mut best: Option<(f64, usize, usize)> = None;
+        for (i, x) in designs.rows().enumerate() {
+            for (m, output) in surrogate.outputs.iter().enumerate().filter(|(m, _)| is_granted(*m))
+            {
+                let value = output.gp.predict(x)?.variance / self.history.cost(m);
+                let better = best.is_none_or(|(most, ..)| value > most);
+                if better && !self.is_taken_for(m, &self.canonical(x)) {
+                    best = Some((value, i, m));
+                }
+            }
+        }
+        let (i, m, note) = match best {
+            Some((_, i, m)) => (i, m, Note::NoExpectedGain),
+            // Every design was tried: repeat one, in turn.
+            None => {
+                let turn = self.history.asks as usize;
+                let objectives = self.problem().objectives.len();
+                ((turn / objectives) % designs.len(), turn % objectives, Note::Exhausted)
+            }
+        };
+        Ok((designs.row(i).to_vec(), m, note))
+    }
+
+    fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
+        let coupled = self.config().algorithm.is_coupled();
+        let all = || self.problem().objectives.iter().map(|objective| objective.name.clone());
+        let names = |best: &Best| match coupled {
+            true => all().collect(),
+            false => vec![self.problem().objectives[best.option].name.clone()],
+        };
+        let rows = found.iter().enumerate().map(|(i, best)| {
+            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
+            let flips_at = (best.log_gain - rival).exp();
+            self.row(best, names(best), flips_at.is_finite().then_some(flips_at))
+        });
+        let (best, objective) = (&found[chosen], if coupled { 0 } else { found[chosen].option });
+        Suggestion {
+            evaluation: self.history.evaluations.len() as u64,
+            design: self.history.space.decode(&best.x),
+            objective: self.problem().objectives[objective].name.clone(),
+            cost: self.history.cost(objective),
+            options: rows.collect(),
+            chosen: Some(chosen),
+            notes,
+        }
+    }
+
+    fn row(&self, best: &Best, objectives: Vec<String>, flips_at: Option<f64>) -> OptionRow {
+        OptionRow {
+            objectives,
+            design: self.history.space.decode(&best.x),
+            log_gain: best.log_gain,
+            cost: best.cost,
+            flips_at,
+        }
+    }
+
+    /// A suggestion that no model was asked about.
+    fn given(&self, x: &[f64], objective: usize, note: Note) -> Suggestion {
+        Suggestion {
+            evaluation: self.history.evaluations.len() as u64,
+            design: self.history.space.decode(x),
+            objective: self.problem().objectives[objective].name.clone(),
+            cost: self.history.cost(objective),
+            options: vec![],
+            chosen: None,
+            notes: vec![note],
+        }
+    }
+
+    fn model_notes(&self, surrogate: &Surrogate) -> Vec<Note> {
+        let named = self.problem().objectives.iter().zip(&surrogate.outputs);
+        let notes = named.flat_map(|(objective, output)| {
+            let note = |note: &_| Note::Model {
+                objective: objective.name.clone(),
+                note: Clone::clone(note),
+            };
+            output.notes.iter().map(note)
+        });
+        notes.collect()
+    }
+
+    /// See [`Study::front`](crate::Study::front).
+    pub(crate) fn front(&self, count: usize) -> Result<Front> {
+        let surrogate = self.surrogate(Pending::Ignored)?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let set = predicted_pareto_set(space, &surrogate, &observed, search, count)?;
+        let points = set.rows().map(|x| self.front_point(&surrogate, x));
+        let names = self.problem().objectives.iter().map(|objective| objective.name.clone());
+        Ok(Front { objectives: names.collect(), points: points.collect::<Result<_>>()? })
+    }
+
+    /// See [`Study::best_for`](crate::Study::best_for).
+    pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
+        let lambda = weights::checked(weights, self.problem().objectives.len())?;
+        let surrogate = self.surrogate(Pending::Ignored)?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let set = predicted_pareto_set(space, &surrogate, &observed, search, usize::MAX)?;
+        let values = surrogate.utilities(&lambda, &set)?;
+        let best = largest(&values, 1).first().map_or(0, |i| *i);
+        let x = best_utility(space, &surrogate, &lambda, set.row(best))?;
+        self.front_point(&surrogate, &self.canonical(&x))
+    }
+
+    /// See [`Study::forecast`](crate::Study::forecast).
+    pub(crate) fn forecast(&self, design: &Design) -> Result<FrontPoint> {
+        let x = self.history.space.encode(design)?;
+        self.front_point(&self.surrogate(Pending::Ignored)?, &x)
+    }
+
+    /// See [`Study::score`](crate::Study::score).
+    pub(crate) fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
+        let surrogate = self.surrogate(Pending::Expected)?;
+        let acquisition = self.acquisition_of_one(&surrogate)?;
+        let score = |(design, objective): &(Design, String)| {
+            let option = self.problem().objective_index(objective)?;
+            self.history.space.check_inside(design)?;
+            let x = self.history.space.encode(design)?;
+            let log_gain = acquisition.evaluator(option)(&x, None);
+            let cost = Cost::constant(self.history.cost(option)).at(&x);
+            Ok(self.row(&Best { option, x, log_gain, cost }, vec![objective.clone()], None))
+        };
+        candidates.iter().map(score).collect()
+    }
+
+    fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
+        let space = &self.history.space;
+        let forecast = |m: usize| -> Result<Forecast> {
+            let output = &surrogate.outputs[m];
+            let Prediction { mean, variance } = output.gp.predict(x)?;
+            let here = self.history.observations(m).filter(|(at, _)| space.same(at, x));
+            Ok(Forecast {
+                mean: space.to_user(m, output.map.restore(mean)),
+                // Not the root of the variance in these units, which may overflow.
+                sd: variance.sqrt() * output.map.scale(),
+                measured: here.map(|(_, value)| value).collect(),
+            })
+        };
+        let objectives = (0..surrogate.outputs.len()).map(forecast).collect::<Result<_>>()?;
+        Ok(FrontPoint { design: space.decode(x), objectives })
+    }
+
+    /// Distinct designs inside the bounds that have a value: imported ones in an order of their
+    /// own, whatever that of the import, then the others in the order in which they were asked for.
+    fn observed_designs(&self) -> Result<Points> {
+        let told = self.history.evaluations.iter().filter(|e| matches!(e.status, Status::Told(_)));
+        let mut rows: Vec<(u64, &[f64])> = Vec::new();
+        for evaluation in told {
+            let x = self.history.point(evaluation.id);
+            if x.iter().all(|v| (0.0..=1.0).contains(v)) {
+                // The highest bit tells the two kinds apart.
+                let rank = if evaluation.asked { 1 << 63 | evaluation.id } else { shuffled(x) };
+                rows.push((rank, x));
+            }
+        }
+        rows.sort_by_key(|(rank, _)| *rank);
+        let mut points = Points::new(self.history.space.dim());
+        let mut seen = std::collections::HashSet::new();
+        for (_, x) in rows {
+            if seen.insert(x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<u64>>()) {
+                points.push(x)?;
+            }
+        }
+        Ok(points)
+    }
+
+    /// Observed designs, and those whose values the models take for what is expected there.
+    fn known_designs(&self) -> Result<Points> {
+        let mut known = self.observed_designs()?;
+        for m in 0..self.problem().objectives.len() {
+            for x in self.history.pending(m).chain(self.history.failed(m)) {
+                known.push(x)?;
+            }
+        }
+        Ok(known.select(&distinct(&known)))
+    }
+
+    fn is_taken(&self, option: usize, x: &[f64]) -> bool {
+        if self.config().algorithm.is_coupled() {
+            (0..self.problem().objectives.len()).any(|m| self.is_taken_for(m, x))
+        } else {
+            self.is_taken_for(option, x)
+        }
+    }
+
+    /// Whether evaluating this objective there again would repeat what is under way, has failed, or
+    /// is known without noise.
+    fn is_taken_for(&self, objective: usize, x: &[f64]) -> bool {
+        let history = &self.history;
+        let same = |at: &[f64]| history.space.same(at, x);
+        let repeatable = self.problem().objectives[objective].noise != Noise::Deterministic;
+        history.pending(objective).chain(history.failed(objective)).any(same)
+            || (!repeatable && history.observations(objective).any(|(at, _)| same(at)))
+    }
+
+    /// The encoding of the design that `x` stands for: what a history would hold.
+    fn canonical(&self, x: &[f64]) -> Vec<f64> {
+        let space = &self.history.space;
+        space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec())
+    }
+
+    fn costs(&self) -> Vec<Cost> {
+        let costs = (0..self.problem().objectives.len()).map(|m| self.history.cost(m));
+        if self.config().algorithm.is_coupled() {
+            return vec![Cost::constant(costs.sum())];
+        }
+        costs.map(Cost::constant).collect()
+    }
+
+    /// The seed of this step for one purpose.
+    fn seed(&self, purpose: u64) -> u64 {
+        seed_for(seed_for(self.history.seed, purpose), self.history.asks)
+    }
+}
+
+/// A number below 2⁶³ that depends on the design alone, and not on its last bits, which units of
+/// parameters may change.
+fn shuffled(x: &[f64]) -> u64 {
+    const STEPS: f64 = (1u64 << 30) as f64;
+    x.iter().fold(0, |mixed, v| seed_for(mixed, (v * STEPS).round() as u64)) >> 1
+}
+
+/// What a step looks at.
+struct Step {
+    /// Weight vectors, a row each.
+    weights: Points,
+    /// Designs compared after an imagined evaluation.
+    set: Points,
+    /// For each weight vector, the design that is best now.
+    best: Points,
+    /// Designs at which an evaluation may well be worth most.
+    promising: Points,
+}
+
+/// Whether models take evaluations under way into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    /// For predictions: only what is known.
+    Ignored,
+    /// For suggestions: as if they had returned what is expected.
+    Expected,
+}
+
+/// Among the options that are granted, that of the largest value per cost, the first of equals.
+fn best_value(found: &[Best], granted: &[bool]) -> Option<usize> {
+    let granted: Vec<usize> = (0..found.len()).filter(|i| granted[found[*i].option]).collect();
+    let values: Vec<f64> = granted.iter().map(|i| found[*i].log_value()).collect();
+    largest(&values, 1).first().map(|i| granted[*i])
+}
