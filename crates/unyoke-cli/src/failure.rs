@@ -8,7 +8,7 @@ use unyoke_run::{Error, StudyFileError};
 
 /// Exit codes beside 0, and 2 for wrong arguments.
 const FAILED: u8 = 1;
-const STUDY_FILE: u8 = 3;
+pub(crate) const STUDY_FILE: u8 = 3;
 const STORE: u8 = 4;
 const INTERRUPTED: u8 = 130;
 

@@ -64,6 +64,9 @@ impl<'a> View<'a> {
             Progress::Late { evaluation } => {
                 self.end(evaluation, "came too late; it was kept and does not count");
             }
+            Progress::GivenUp { evaluation, reason } => {
+                self.end(evaluation, &format!("given up: {reason}"));
+            }
             Progress::Spent { spent, committed } => self.spent(spent, committed),
             Progress::Finishing { running } if running > 0 => {
                 let running = count(running, "evaluation");

@@ -1,8 +1,8 @@
 //! What the report of a study says; how a page is written and figures are drawn is in `unyoke-lab`.
 
 use unyoke::{
-    Direction, Event, Front, FrontPoint, Journal, MemoryJournal, OptionRow, Parameter, Problem,
-    Record, Scale, Status, Study, Suggestion,
+    Direction, Evaluation, Event, Front, FrontPoint, Journal, MemoryJournal, OptionRow, Parameter,
+    Problem, Record, Scale, Status, Study, Suggestion,
 };
 use unyoke_lab::figures::{
     Coordinate, Moment, Payment, TradeOffs, parallel_figure, spending_figure, trade_offs_figure,
@@ -11,21 +11,24 @@ use unyoke_lab::figures::{
 use unyoke_lab::report::{Cell, Figure, Report, Section, Table};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
-use unyoke_run::{Opened, StudyFile};
-use unyoke_store::Store;
+use unyoke_run::{Limits, Looked, StudyFile};
 
+use crate::commands::front::forecast;
 use crate::failure::Failure;
-use crate::words::{count, design, goal, plus_minus, short, value};
+use crate::words::{count, design, goal, short, value};
 
 /// Designs of the front that are shown.
 const POINTS: usize = 24;
+
+/// Failures that are listed.
+const FAILURES: usize = 20;
 
 /// At how many moments the past is asked what going on was worth then.
 const MOMENTS: usize = 12;
 
 /// The report of a study as it stands.
-pub(crate) fn report(file: &StudyFile, opened: &Opened) -> Result<Report, Failure> {
-    let study = &opened.study;
+pub(crate) fn report(file: &StudyFile, looked: &Looked) -> Result<Report, Failure> {
+    let study = &looked.study;
     let told = study.evaluations().iter().filter(|e| matches!(e.status, Status::Told(_))).count();
     let next = study.suggest()?;
     let mut sections = vec![];
@@ -35,8 +38,11 @@ pub(crate) fn report(file: &StudyFile, opened: &Opened) -> Result<Report, Failur
         sections.push(designs_section(study.problem(), &front));
     }
     sections.push(spending_section(study));
-    sections.extend(worth_section(opened, &next)?);
-    sections.push(next_section(study.problem(), &next));
+    sections.extend(failures_section(study));
+    sections.extend(worth_section(looked, &next)?);
+    let limits = Limits::new(&file.budget, &file.run, vec![]);
+    let fits = study.suggest_where(|study, which| limits.permission(study, which))?;
+    sections.push(next_section(study.problem(), fits.as_ref().unwrap_or(&next), fits.is_some()));
     let of = file.budget.cost.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
     let values = count(told, "value");
     Ok(Report {
@@ -48,18 +54,18 @@ pub(crate) fn report(file: &StudyFile, opened: &Opened) -> Result<Report, Failur
     })
 }
 
-fn made(file: &StudyFile, study: &Study<Store>) -> Vec<(String, String)> {
+fn made(file: &StudyFile, study: &Study) -> Vec<(String, String)> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     vec![
         pair("Study file", file.path().display().to_string()),
         pair("Kept in", file.store.to_string()),
         pair("Algorithm", study.config().algorithm.name().to_owned()),
-        pair("Seed", file.seed.to_string()),
+        pair("Seed", study.seed().to_string()),
         pair("Unyoke", env!("CARGO_PKG_VERSION").to_owned()),
     ]
 }
 
-fn front_section(study: &Study<Store>, front: &Front) -> Section {
+fn front_section(study: &Study, front: &Front) -> Section {
     let problem = study.problem();
     let titles = problem.objectives.iter().map(|o| format!("{} ({})", o.name, goal(o.direction)));
     let predicted = front
@@ -73,11 +79,10 @@ fn front_section(study: &Study<Store>, front: &Front) -> Section {
     };
     let parameters = problem.parameters.iter().map(|parameter| parameter.name().to_owned());
     let table = Table {
-        caption: "The front: expected values ± one standard deviation; what was measured is set \
-                  off."
+        caption: "The front: expected values ± one standard deviation; * was measured there."
             .into(),
         head: std::iter::once("design".to_owned()).chain(titles).chain(parameters).collect(),
-        rows: sorted(front).into_iter().enumerate().map(|(i, p)| row(problem, i, p)).collect(),
+        rows: sorted(front).into_iter().enumerate().map(|(i, p)| row(study, i, p)).collect(),
     };
     let mut figures = vec![];
     if problem.objectives.len() > 1 {
@@ -90,7 +95,7 @@ fn front_section(study: &Study<Store>, front: &Front) -> Section {
 }
 
 /// Values at designs where all objectives were measured, the last one of each.
-fn measured(study: &Study<Store>) -> Vec<Vec<f64>> {
+fn measured(study: &Study) -> Vec<Vec<f64>> {
     let mut designs: Vec<(&unyoke::Design, Vec<Option<f64>>)> = vec![];
     for evaluation in study.evaluations() {
         let Status::Told(value) = evaluation.status else { continue };
@@ -111,9 +116,10 @@ fn sorted(front: &Front) -> Vec<&FrontPoint> {
     points
 }
 
-fn row(problem: &Problem, index: usize, point: &FrontPoint) -> Vec<Cell> {
-    let forecasts = point.objectives.iter().map(|f| {
-        let text = plus_minus(f.mean, f.sd);
+fn row(study: &Study, index: usize, point: &FrontPoint) -> Vec<Cell> {
+    let problem = study.problem();
+    let forecasts = point.objectives.iter().enumerate().map(|(m, f)| {
+        let text = forecast(study, m, f);
         if f.measured.is_empty() { Cell::Plain(text) } else { Cell::Best(text) }
     });
     let parameters = problem.parameters.iter().map(|p| Cell::Plain(value(&point.design, p)));
@@ -185,7 +191,7 @@ fn shares(parameter: &Parameter, points: &[&FrontPoint]) -> Vec<f64> {
     points.iter().map(share).collect()
 }
 
-fn spending_section(study: &Study<Store>) -> Section {
+fn spending_section(study: &Study) -> Section {
     let names: Vec<String> = study.problem().objectives.iter().map(|o| o.name.clone()).collect();
     let mut spent = 0.0;
     let payments: Vec<Payment> = study
@@ -233,11 +239,32 @@ fn spending_section(study: &Study<Store>) -> Section {
     }
 }
 
+/// What failed last, and why; nothing if nothing did.
+fn failures_section(study: &Study) -> Option<Section> {
+    let problem = study.problem();
+    let row = |e: &Evaluation| match &e.status {
+        Status::Failed(reason) => {
+            let objective = problem.objectives[e.objective].name.clone();
+            let at = design(problem, &e.design);
+            let cells = [e.id.to_string(), objective, reason.clone(), at];
+            Some(cells.map(Cell::Plain).to_vec())
+        }
+        _ => None,
+    };
+    let rows: Vec<Vec<Cell>> =
+        study.evaluations().iter().rev().filter_map(row).take(FAILURES).collect();
+    let head = ["evaluation", "objective", "reason", "design"].map(str::to_owned).to_vec();
+    let caption = format!("The last failures, at most {FAILURES}. They count as spent.");
+    let tables = vec![Table { caption, head, rows }];
+    let (heading, text, figures) = ("Failures".into(), String::new(), vec![]);
+    (!tables[0].rows.is_empty()).then_some(Section { heading, text, figures, tables })
+}
+
 /// What going on promised at some moments of the past, and how the predicted front grew; nothing
 /// before models were asked.
-fn worth_section(opened: &Opened, next: &Suggestion) -> Result<Option<Section>, Failure> {
-    let study = &opened.study;
-    let records = opened.store.read(0).map_err(unyoke::Error::from)?;
+fn worth_section(looked: &Looked, next: &Suggestion) -> Result<Option<Section>, Failure> {
+    let study = &looked.study;
+    let records = looked.store.read(0).map_err(unyoke::Error::from)?;
     let is_choice = |record: &Record| matches!(record.event, Event::Asked { initial: false, .. });
     let chosen: Vec<usize> = (0..records.len()).filter(|i| is_choice(&records[*i])).collect();
     let every = chosen.len().div_ceil(MOMENTS).max(1);
@@ -302,9 +329,13 @@ fn hypervolumes<'a>(
     fronts.map(|front| Ok(volume(front).map_err(unyoke::Error::from)?)).collect()
 }
 
-fn next_section(problem: &Problem, next: &Suggestion) -> Section {
+/// What to do next, or would be, if nothing more fits into the budget.
+fn next_section(problem: &Problem, next: &Suggestion, fits: bool) -> Section {
     let at = design(problem, &next.design);
     let mut text = format!("{} at {at}, for a cost of {}.", next.objective, short(next.cost));
+    if !fits {
+        text = format!("Nothing more fits into the budget. With more to spend: {text}");
+    }
     for note in &next.notes {
         text += &format!("\n\n{note}");
     }

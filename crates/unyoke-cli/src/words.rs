@@ -39,6 +39,13 @@ pub(crate) fn design(problem: &Problem, design: &Design) -> String {
     pairs.collect::<Vec<_>>().join(" ")
 }
 
+/// A design in one line with all digits, for whoever is to build it.
+pub(crate) fn exact_design(problem: &Problem, design: &Design) -> String {
+    let value = |p: &Parameter| design.get(p.name()).map_or("?".to_owned(), ToString::to_string);
+    let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(p)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
 /// The value of a parameter, for people.
 pub(crate) fn value(design: &Design, parameter: &Parameter) -> String {
     match (design.get(parameter.name()), parameter) {

@@ -139,7 +139,8 @@ fn predictions_and_reasons_are_shown() {
     assert!(place.fails(&["front", "--weights", "1"], 1).contains("weights"));
 
     let next = place.json(&["explain"]);
-    assert_eq!(next["options"].as_array().unwrap().len(), 2);
+    assert_eq!((next["options"].as_array().unwrap().len(), &next["possible"]), (2, &false.into()));
+    assert!(place.text(&["explain"]).contains("nothing more fits into the budget"));
     let there = place.json(&["explain", "--at", "x=0.5", "--at", "x=1"]);
     assert!(there[0]["objectives"]["drag"]["mean"].is_number());
     assert!(there[1]["options"][1]["gain"].is_number());
@@ -164,6 +165,13 @@ fn a_study_file_is_checked_with_all_its_mistakes() {
     let said = place.fails(&["check", "bad.toml"], 3);
     assert!(said.contains("there are 4 mistakes in bad.toml"), "{said}");
     assert!(said.contains("command = [") && said.contains("did you mean"), "{said}");
+    let listed = place.run(&["check", "bad.toml", "--json"]);
+    assert_eq!(listed.status.code(), Some(3));
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["mistakes"].as_array().unwrap().len(), 4);
+    assert!(listed["mistakes"][0]["line"].is_number());
+    place.write("lost.toml", &TWO.replace("/bin/sh", "no-such-shell"));
+    assert!(place.text(&["check", "lost.toml"]).contains("\"no-such-shell\" is not found"));
     for command in ["run", "ask", "status", "front", "explain", "report", "export"] {
         place.fails(&[command, "bad.toml"], 3);
     }
@@ -181,7 +189,10 @@ fn another_problem_is_refused_and_another_price_taken_over() {
         place.evaluations().into_iter().map(|row| row["cost"].clone()).collect();
     assert!(costs.contains(&"4".to_owned()) && costs.contains(&"2".to_owned()), "{costs:?}");
     place.write("study.toml", &text.replace("high = 1", "high = 2"));
-    assert!(place.fails(&["run"], 3).contains("other parameters"));
+    for command in ["run", "check", "status"] {
+        assert!(place.fails(&[command], 3).contains("parameter \"x\" is not the same"));
+    }
+    assert!(place.text(&["export", "--as", "designs"]).contains("x,mass,drag"));
 }
 
 #[test]
@@ -241,7 +252,12 @@ fn a_study_file_is_written_from_answers() {
     assert_eq!(checked["parameters"], serde_json::json!(["length", "layers", "kind"]));
     assert_eq!(checked["without_command"], serde_json::json!(["drag"]));
     assert_eq!(init("beam.toml", answers), Some(1), "it exists");
-    assert_eq!(init("bad.toml", "\n\nx 2 1\n\nf minimise 1\n\n"), Some(3));
+    let mistakes = "\nmuch\n50\nx 2 1\nx 1\n\nx 0 1\n\nf minimse 1\n\n\
+                    f minimise 1 sh -c 'echo {x}'\n\n";
+    assert_eq!(init("again.toml", mistakes), Some(0), "each question is asked again");
+    let text = fs::read_to_string(place.path("again.toml")).unwrap();
+    assert!(text.contains("command = [\"sh\", \"-c\", \"echo {x}\"]"), "{text}");
+    assert_eq!(init("bad.toml", "\n\nx 0 1\n"), Some(1), "there is no objective");
     assert!(!place.path("bad.toml").exists());
 
     place.text(&["init", "--template", "template.toml"]);

@@ -270,14 +270,18 @@ fn outputs_become_values_or_failures_with_reasons() {
 }
 
 #[test]
-fn programs_that_cannot_be_started_are_failures_with_reasons() {
+fn programs_that_cannot_be_started_cost_nothing() {
     for (program, words) in
         [("no-such-program", "no-such-program"), ("./study.toml", "study.toml"), ("/", "/")]
     {
         let text = TWO.replace("\"/bin/sh\", \"log.sh\", \"echo\"", &format!("{program:?}"));
         let place = Place::new(&text.replace("cost = 18", "cost = 1"));
         let said = place.fails(&["run", "--no-report"], 1);
-        assert!(said.contains(words) && said.contains("mass failed"), "{said}");
+        assert!(said.contains(words) && said.contains("mass cannot be measured"), "{said}");
+        assert_eq!(place.spent(), 0.0);
+        place.write("study.toml", &format!("{TWO}{}", place::ENGINE));
+        place.text(&["run", "--no-report"]);
+        assert_eq!(place.spent(), 18.0);
     }
 }
 

@@ -238,3 +238,38 @@ fn interrupted_twice_what_runs_is_stopped_and_made_again() {
     assert!(stderr(&output).contains("attempt 2"), "{}", stderr(&output));
     assert_eq!((place.spent(), place.starts()[&0]), (1.0, 2));
 }
+
+#[test]
+fn what_is_withdrawn_while_it_runs_is_stopped_and_not_paid_for() {
+    let place = gated();
+    let mut run = place.spawn(&["run", "--no-report"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("mass at x="));
+    place.text(&["tell", "0", "--withdraw"]);
+    // What became free is used for another, which waits at the gate as well.
+    let next = lines.find(|line| line.as_ref().unwrap().contains("mass at x=")).unwrap();
+    assert!(next.unwrap().trim_start().starts_with('1'));
+    thread::spawn(move || lines.count());
+    open_gate(&place);
+    // The first one may have been at the gate, too, when it was opened.
+    while run.try_wait().unwrap().is_none() {
+        let gate = fs::OpenOptions::new().read(true).write(true).open(place.path("gate")).unwrap();
+        thread::sleep(std::time::Duration::from_millis(20));
+        drop(gate);
+    }
+    assert_eq!(place.spent(), 1.0);
+    let statuses: Vec<String> =
+        place.evaluations().into_iter().map(|row| row["status"].clone()).collect();
+    assert_eq!(statuses, ["withdrawn", "told"]);
+}
+
+#[test]
+fn explanations_and_standings_have_the_prices_of_the_file() {
+    let place = Place::new(TWO);
+    place.text(&["run", "--no-report", "--cost", "12"]);
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    place.write("study.toml", &text.replace("cost = 4", "cost = 2"));
+    assert_eq!(place.json(&["status"])["objectives"][1]["cost"], 2.0);
+    assert_eq!(place.json(&["explain"])["options"][1]["cost"], 2.0);
+    assert!(!place.text(&["export", "--as", "journal"]).contains("cost_changed"));
+}

@@ -64,6 +64,14 @@ impl CommandTemplate {
         self.0.iter().map(|argument| argument.fill(design)).collect()
     }
 
+    /// The program, unless it depends on the design.
+    pub fn program(&self) -> Option<&str> {
+        match self.0.first()?.0.as_slice() {
+            [Piece::Text(program)] => Some(program),
+            _ => None,
+        }
+    }
+
     /// The parameters it names, as often as it names them.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(Argument::parameters)

@@ -76,16 +76,17 @@ pub enum Error {
     },
     /// A study that was begun with another problem than its file has now.
     #[error(
-        "{} has other {what} than the study at {location}, which was begun earlier; undo the change, \
-         or begin anew under another name", path.display()
+        "{what} is not the same in {} as in the study at {location}, which was begun earlier; undo the \
+         change, or begin anew under another name (`unyoke export --as designs` and `unyoke import` \
+         take the values along)", path.display()
     )]
     OtherProblem {
         /// The study file.
         path: PathBuf,
         /// Where the study is.
         location: String,
-        /// What differs: "parameters" or "objectives".
-        what: &'static str,
+        /// The parameter or objective that differs.
+        what: String,
     },
     /// A folder with attempts that are not of this study.
     #[error(

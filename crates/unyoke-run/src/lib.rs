@@ -20,12 +20,12 @@ mod runner;
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
-pub use opening::Opened;
+pub use opening::{Looked, Opened};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Outcome, Output, Spec, State, Supervisor, supervise,
 };
 pub use runner::{
     BY_HAND, Ending, Interrupt, LEASE_TIME, Limits, Progress, Runner, Summary, Underway,
-    claim_by_hand,
+    claim_by_hand, is_gone,
 };
 pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};

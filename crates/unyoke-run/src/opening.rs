@@ -1,6 +1,6 @@
 //! From a study file to its study: opened where it is kept, or begun.
 
-use unyoke::{JournalError, Problem, Study};
+use unyoke::{Journal, JournalError, MemoryJournal, Problem, Study};
 use unyoke_store::Store;
 
 use crate::error::{Error, Result};
@@ -16,6 +16,15 @@ pub struct Opened {
     pub store: Store,
 }
 
+/// A study to look at and, beside it, the store with its leases.
+#[derive(Debug, Clone)]
+pub struct Looked {
+    /// The study, in memory.
+    pub study: Study,
+    /// Where it is kept.
+    pub store: Store,
+}
+
 impl StudyFile {
     /// The study of this file, which must have been begun.
     pub fn open(&self) -> Result<Opened> {
@@ -25,6 +34,28 @@ impl StudyFile {
         Ok(Opened { study, store })
     }
 
+    /// The study of this file to look at: in memory, so that nothing done to it is written down, and
+    /// with the prices of the file.
+    pub fn look(&self) -> Result<Looked> {
+        let store = Store::open(&self.store)?;
+        let mut journal = MemoryJournal::default();
+        let records = store.read(0).map_err(unyoke::Error::from)?;
+        journal.append(0, &records).map_err(unyoke::Error::from)?;
+        let mut study = Study::open(journal)?;
+        self.check_problem(study.problem())?;
+        self.take_over_prices(&mut study)?;
+        Ok(Looked { study, store })
+    }
+
+    fn take_over_prices<J: Journal>(&self, study: &mut Study<J>) -> Result<()> {
+        for objective in &self.problem.objectives {
+            if study.cost(&objective.name)? != objective.cost {
+                study.set_cost(&objective.name, objective.cost)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The study of this file, begun if need be. Costs that were changed in the file are from now
     /// on those of the study.
     pub fn open_or_create(&self) -> Result<Opened> {
@@ -32,11 +63,7 @@ impl StudyFile {
             Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create()?,
             opened => opened?,
         };
-        for objective in &self.problem.objectives {
-            if opened.study.cost(&objective.name)? != objective.cost {
-                opened.study.set_cost(&objective.name, objective.cost)?;
-            }
-        }
+        self.take_over_prices(&mut opened.study)?;
         Ok(opened)
     }
 
@@ -61,22 +88,28 @@ impl StudyFile {
         }
     }
 
-    /// Fails if the study is about something else. Costs may differ: they may change.
+    /// Fails if the study is about something else. Prices may differ: they may change.
     fn check_problem(&self, begun: &Problem) -> Result<()> {
-        let what = if self.problem.parameters != begun.parameters {
-            "parameters"
-        } else if self.objectives_without_costs() != without_costs(begun) {
-            "objectives"
-        } else {
+        let Some(what) = difference(&without_costs(&self.problem), &without_costs(begun)) else {
             return Ok(());
         };
         let (path, location) = (self.path().to_owned(), self.store.to_string());
         Err(Error::OtherProblem { path, location, what })
     }
+}
 
-    fn objectives_without_costs(&self) -> Problem {
-        without_costs(&self.problem)
+/// The first thing in which two problems differ.
+fn difference(now: &Problem, begun: &Problem) -> Option<String> {
+    let count = now.parameters.len().max(begun.parameters.len());
+    let parameter = (0..count).find(|i| now.parameters.get(*i) != begun.parameters.get(*i));
+    if let Some(i) = parameter {
+        let name = now.parameters.get(i).or(begun.parameters.get(i))?.name();
+        return Some(format!("parameter {name:?}"));
     }
+    let count = now.objectives.len().max(begun.objectives.len());
+    let objective = (0..count).find(|i| now.objectives.get(*i) != begun.objectives.get(*i))?;
+    let name = &now.objectives.get(objective).or(begun.objectives.get(objective))?.name;
+    Some(format!("objective {name:?}"))
 }
 
 fn without_costs(problem: &Problem) -> Problem {
@@ -124,16 +157,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         file(&folder, TEXT).open_or_create().unwrap();
         let dearer = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
+        assert_eq!(dearer.look().unwrap().study.cost("mass").unwrap(), 2.5);
+        assert_eq!(dearer.open().unwrap().study.cost("mass").unwrap(), 1.0, "only looked at");
         assert_eq!(dearer.open_or_create().unwrap().study.cost("mass").unwrap(), 2.5);
         for (from, to, differs) in [
-            ("high = 1", "high = 2", "parameters"),
-            ("minimise", "maximise", "objectives"),
-            ("mass", "drag", "objectives"),
+            ("high = 1", "high = 2", "parameter \"x\""),
+            ("minimise", "maximise", "objective \"mass\""),
+            ("mass", "drag", "objective \"drag\""),
         ] {
             let other = file(&folder, &TEXT.replace(from, to));
             let refused = other.open_or_create().unwrap_err();
             assert!(
-                matches!(refused, Error::OtherProblem { what, .. } if what == differs),
+                matches!(&refused, Error::OtherProblem { what, .. } if what == differs),
                 "{refused}"
             );
         }

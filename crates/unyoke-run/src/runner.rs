@@ -26,7 +26,7 @@ use owner::Owner;
 use step::{Settled, Step};
 
 pub use limits::Limits;
-pub use owner::{BY_HAND, claim_by_hand};
+pub use owner::{BY_HAND, claim_by_hand, is_gone};
 pub use progress::{Ending, Interrupt, Progress, Summary, Underway};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
@@ -67,6 +67,8 @@ struct Job {
     evaluation: u64,
     objective: usize,
     attempt: u32,
+    /// It was asked to stop, because somebody withdrew the evaluation.
+    stopped: bool,
 }
 
 /// Says that an attempt at this evaluation has ended, or that it cannot be watched.
@@ -124,6 +126,7 @@ impl<'a> Runner<'a> {
         self.tell_spent();
         loop {
             self.study.refresh()?;
+            self.stop_withdrawn()?;
             if self.interrupt.times() > 1 {
                 self.stop_all()?;
                 return Ok(Ending::Interrupted);
@@ -225,7 +228,7 @@ impl<'a> Runner<'a> {
         let first = lease.attempt == 1;
         self.heartbeat.keep(lease);
         let objective = self.evaluation(evaluation)?.objective;
-        self.jobs.push(Job { evaluation, objective, attempt: 0 });
+        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false });
         // It may have been settled while nobody had the lease.
         self.study.refresh()?;
         if self.evaluation(evaluation)?.status != Status::Pending {
@@ -250,29 +253,104 @@ impl<'a> Runner<'a> {
     fn advance(&mut self, evaluation: u64, asked: Option<Suggestion>) -> Result<()> {
         loop {
             let known = self.evaluation(evaluation)?;
+            if known.status == Status::Withdrawn {
+                return self.leave_withdrawn(evaluation);
+            }
             let run = &self.file.run.objectives[known.objective];
             match step::next(&self.layout, known, &run.objective, run.retries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
+                // Whoever starts it anew has perhaps mended what was wrong.
+                Step::NeverBegan { attempt, reason } if self.looks_after(evaluation, attempt) => {
+                    return self.give_up(evaluation, reason);
+                }
+                Step::NeverBegan { attempt, reason } => {
+                    let (attempt, after) = (attempt + 1, Some(reason));
+                    if self.start(evaluation, attempt, after, asked.as_ref())? {
+                        return Ok(());
+                    }
+                }
                 Step::Await { attempt } => {
                     let folder = self.layout.attempt(evaluation, attempt);
                     self.tell_underway(evaluation, attempt, None, asked)?;
                     return self.watch(evaluation, Attempt::open(folder));
                 }
                 Step::Start { attempt, after } => {
-                    let spec = Spec::new(run, &known.design, evaluation, attempt)?;
-                    let folder = self.layout.attempt(evaluation, attempt);
-                    match Attempt::start(&folder, &spec, &self.supervisor) {
-                        // Somebody whose lease had ended was about to start it: look again.
-                        Err(Error::AlreadyStarted { .. }) => {}
-                        started => {
-                            let started = started?;
-                            self.tell_underway(evaluation, attempt, after, asked)?;
-                            return self.watch(evaluation, started);
-                        }
+                    if self.start(evaluation, attempt, after, asked.as_ref())? {
+                        return Ok(());
                     }
                 }
             }
         }
+    }
+
+    /// Starts an attempt. False if somebody whose lease had ended was about to start it.
+    fn start(
+        &mut self,
+        evaluation: u64,
+        attempt: u32,
+        after: Option<String>,
+        asked: Option<&Suggestion>,
+    ) -> Result<bool> {
+        let known = self.evaluation(evaluation)?;
+        let run = &self.file.run.objectives[known.objective];
+        let spec = Spec::new(run, &known.design, evaluation, attempt)?;
+        let folder = self.layout.attempt(evaluation, attempt);
+        let started = match Attempt::start(&folder, &spec, &self.supervisor) {
+            Err(Error::AlreadyStarted { .. }) => return Ok(false),
+            started => started?,
+        };
+        self.tell_underway(evaluation, attempt, after, asked.cloned())?;
+        self.watch(evaluation, started)?;
+        Ok(true)
+    }
+
+    /// Whether this attempt runs, or ran, here.
+    fn looks_after(&self, evaluation: u64, attempt: u32) -> bool {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation);
+        job.is_some_and(|job| job.attempt == attempt)
+    }
+
+    /// Nothing was measured and nothing will be: the evaluation is taken back and the run ends.
+    fn give_up(&mut self, evaluation: u64, reason: String) -> Result<()> {
+        match self.study.withdraw(evaluation) {
+            Ok(()) | Err(unyoke::Error::AlreadySettled { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let objective = self.evaluation(evaluation)?.objective;
+        let objective = self.study.problem().objectives[objective].name.clone();
+        (self.tell)(Progress::GivenUp { evaluation, reason: reason.clone() });
+        self.ending.get_or_insert(Ending::CannotStart { objective, reason });
+        self.put_away(evaluation)?;
+        self.tell_spent();
+        Ok(())
+    }
+
+    /// Stops what runs here although somebody has withdrawn it.
+    fn stop_withdrawn(&mut self) -> Result<()> {
+        for job in &mut self.jobs {
+            let known = usize::try_from(job.evaluation).ok();
+            let known = known.and_then(|index| self.study.evaluations().get(index));
+            if !job.stopped && known.is_some_and(|known| known.status == Status::Withdrawn) {
+                job.stopped = true;
+                let folder = self.layout.attempt(job.evaluation, job.attempt);
+                // One that cannot be stopped goes on; what it gives does not count.
+                let _ = Attempt::open(folder).stop();
+            }
+        }
+        Ok(())
+    }
+
+    /// What somebody withdrew does not count, whatever came out.
+    fn leave_withdrawn(&mut self, evaluation: u64) -> Result<()> {
+        let known = self.evaluation(evaluation)?;
+        let run = &self.file.run.objectives[known.objective];
+        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, 0)? {
+            self.keep_late(evaluation, &settled)?;
+        }
+        (self.tell)(Progress::GivenUp { evaluation, reason: "it was withdrawn".to_owned() });
+        self.put_away(evaluation)?;
+        self.tell_spent();
+        Ok(())
     }
 
     /// Waits for an attempt on a thread of its own.
@@ -300,6 +378,10 @@ impl<'a> Runner<'a> {
 
     /// Tells the study how an evaluation ended, then gives it back.
     fn settle(&mut self, evaluation: u64, settled: Settled) -> Result<()> {
+        self.study.refresh()?;
+        if self.evaluation(evaluation)?.status == Status::Withdrawn {
+            return self.leave_withdrawn(evaluation);
+        }
         let told = match &settled.result {
             Ok(value) => self.study.tell(evaluation, *value),
             Err(reason) => self.study.tell_failure(evaluation, reason),

@@ -95,6 +95,11 @@ impl<J: Journal> Study<J> {
         &self.history.config
     }
 
+    /// From which all random numbers come.
+    pub fn seed(&self) -> u64 {
+        self.history.seed
+    }
+
     /// Every evaluation so far, pending and settled, in order of their numbers.
     pub fn evaluations(&self) -> &[Evaluation] {
         &self.history.evaluations
@@ -164,14 +169,21 @@ impl<J: Journal> Study<J> {
         allowed: impl Fn(&Self, &[usize]) -> Permission,
     ) -> Result<Option<Suggestion>> {
         for _ in 0..ATTEMPTS {
-            let found = self.engine().suggest(&|objectives| allowed(self, objectives))?;
-            let new = found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted));
-            let Some(suggestion) = new else { return Ok(None) };
+            let Some(suggestion) = self.suggest_where(&allowed)? else { return Ok(None) };
             if self.asked(&suggestion)? {
                 return Ok(Some(suggestion));
             }
         }
         Err(self.too_busy())
+    }
+
+    /// What [`Study::ask_where`] would choose now, without asking for it.
+    pub fn suggest_where(
+        &self,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Option<Suggestion>> {
+        let found = self.engine().suggest(&|objectives| allowed(self, objectives))?;
+        Ok(found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted)))
     }
 
     /// Writes down that a suggestion was asked for. False if somebody else wrote first: then it is

@@ -10,7 +10,7 @@ use crate::arguments::StudyArgument;
 use crate::commands::explain;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
-use crate::words::{design, short};
+use crate::words::{exact_design, short};
 
 /// Arguments of `unyoke ask`.
 #[derive(Debug, Args)]
@@ -50,6 +50,9 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         for suggestion in &asked {
             say(&in_words(study.problem(), suggestion))?;
         }
+        if asked.len() < arguments.count {
+            say(&format!("nothing more fits: {} of {}", asked.len(), arguments.count))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -58,7 +61,7 @@ fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
     let Suggestion { evaluation, objective, cost, .. } = suggestion;
     let mut words = format!(
         "evaluation {evaluation}: {objective} at {}, cost {}\n",
-        design(problem, &suggestion.design),
+        exact_design(problem, &suggestion.design),
         short(*cost)
     );
     for note in &suggestion.notes {

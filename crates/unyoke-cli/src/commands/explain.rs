@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use unyoke::{Design, Forecast, Journal, OptionRow, Problem, Study, Suggestion};
+use unyoke_run::{Limits, StudyFile};
 
 use crate::arguments::StudyArgument;
 use crate::commands::{ask, front};
@@ -29,22 +30,29 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let study = file.open()?.study;
+    let study = file.look()?.study;
     match arguments.at.is_empty() {
-        true => explain_next(&study, file.budget.cost, form)?,
+        true => explain_next(&study, &file, form)?,
         false => explain_designs(&study, &arguments.at, form)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain_next<J: Journal>(
-    study: &Study<J>,
-    budget: Option<f64>,
-    form: Form,
-) -> Result<(), Failure> {
-    let next = study.suggest()?;
+fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failure> {
+    let limits = Limits::new(&file.budget, &file.run, vec![]);
+    let fits = study.suggest_where(|study, which| limits.permission(study, which))?;
+    let is_possible = fits.is_some();
+    let next = match fits {
+        Some(next) => next,
+        None => study.suggest()?,
+    };
     if form == Form::Json {
-        return Ok(say_json(&ask::as_json(&next))?);
+        let mut explained = ask::as_json(&next);
+        explained["possible"] = is_possible.into();
+        return Ok(say_json(&explained)?);
+    }
+    if !is_possible {
+        say("nothing more fits into the budget, or every design was evaluated; otherwise:")?;
     }
     let Suggestion { objective, cost, .. } = &next;
     let at = design(study.problem(), &next.design);
@@ -55,8 +63,8 @@ fn explain_next<J: Journal>(
     if !next.options.is_empty() {
         say(&options_table(study.problem(), &next.options, next.chosen))?;
     }
-    let rest = budget.map(|budget| budget - study.committed()).filter(|rest| *rest > 0.0);
-    if let (Some(rest), Some(gain)) = (rest, next.gain_per_cost()) {
+    let rest = file.budget.cost.map(|budget| budget - study.committed());
+    if let (true, Some(rest), Some(gain)) = (is_possible, rest, next.gain_per_cost()) {
         let (rest, gain) = (short(rest), short(rest * gain));
         say(&format!("the rest of the budget, {rest}, would gain about {gain} at this rate"))?;
     }
@@ -91,11 +99,11 @@ fn explain_designs<J: Journal>(
     }
     let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
     for Explained { design: there, forecasts, worth } in &explained {
-        for ((objective, forecast), row) in problem.objectives.iter().zip(forecasts).zip(worth) {
+        for (m, (forecast, row)) in forecasts.iter().zip(worth).enumerate() {
             table.row([
                 design(problem, there),
-                objective.name.clone(),
-                front::forecast(forecast),
+                problem.objectives[m].name.clone(),
+                front::forecast(study, m, forecast),
                 short(row.gain()),
                 short(row.cost),
                 short(row.gain_per_cost()),

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
-use unyoke::{Evaluation, Journal, Problem, Status};
-use unyoke_run::Opened;
+use unyoke::{Evaluation, Journal, Problem, Status, Study};
+use unyoke_store::Store;
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
@@ -35,7 +35,9 @@ enum What {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let Opened { study, store } = arguments.study.read()?.open()?;
+    // The study as it was begun, whatever the file says by now: values can always be taken along.
+    let store = Store::open(&arguments.study.read()?.store)?;
+    let study = Study::open(store.clone())?;
     let text = match arguments.what {
         What::Evaluations => csv(evaluations(study.problem(), study.evaluations()))?,
         What::Designs => csv(designs(study.problem(), study.evaluations()))?,

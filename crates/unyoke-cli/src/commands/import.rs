@@ -66,12 +66,19 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let new = not_yet_in(study.evaluations(), &file.problem, content.results);
     study.tell_results(&new)?;
     let known = found - new.len();
+    let outside = new.iter().filter(|(design, ..)| is_outside(&file.problem, design)).count();
     if form == Form::Json {
         let bad = content.mistakes.len();
-        say_json(&json!({ "imported": new.len(), "known": known, "mistakes": bad }))?;
+        say_json(&json!({
+            "imported": new.len(), "known": known, "outside_bounds": outside, "mistakes": bad,
+        }))?;
     } else {
         let before = if known > 0 { format!(", {known} were there before") } else { String::new() };
         say(&format!("{} taken over{before}", count(new.len(), "value")))?;
+        if outside > 0 {
+            let values = count(outside, "value");
+            say(&format!("{values} at designs outside the bounds: models learn from them"))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -171,6 +178,20 @@ fn row(
         results.push((design.clone(), name.clone(), value));
     }
     Ok(results)
+}
+
+/// Whether a number of a design is beyond the bounds of its parameter.
+fn is_outside(problem: &Problem, design: &Design) -> bool {
+    let number = |p: &Parameter| design.get(p.name()).and_then(unyoke::Value::as_f64);
+    problem.parameters.iter().any(|parameter| match parameter {
+        Parameter::Continuous { low, high, .. } => {
+            number(parameter).is_some_and(|x| x < *low || x > *high)
+        }
+        Parameter::Integer { low, high, .. } => {
+            number(parameter).is_some_and(|x| x < *low as f64 || x > *high as f64)
+        }
+        Parameter::Categorical { .. } => false,
+    })
 }
 
 /// The results without those that the study has, as often as it has them.

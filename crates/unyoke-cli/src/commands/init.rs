@@ -49,38 +49,71 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::file(path, &error))
 }
 
-/// Asks, on standard error, and reads answers from standard input.
+/// Asks, on standard error, and reads answers from standard input. An answer that is not understood
+/// is asked for again.
 fn interview(path: &Path) -> Result<String, Failure> {
     let mut answers = std::io::stdin().lock();
-    let mut ask = |question: &str| -> Result<String, Failure> {
+    let mut ask = |question: &str, table: &dyn Fn(&str) -> Answer| loop {
         eprint!("{question} ");
         let mut line = String::new();
-        answers.read_line(&mut line).map_err(|error| Failure::file(path, &error))?;
-        Ok(line.trim().to_owned())
+        match answers.read_line(&mut line) {
+            Ok(0) => return Err(Failure::Refused("there are no more answers".to_owned())),
+            Ok(_) => {}
+            Err(error) => return Err(Failure::file(path, &error)),
+        }
+        match table(line.trim()) {
+            Ok(table) => return Ok(table),
+            Err(expected) => {
+                eprintln!("  that was not understood; an answer looks like {expected}")
+            }
+        }
     };
-    let mut text = String::new();
-    let name = ask("What is the study called?")?;
-    if !name.is_empty() {
-        text += &format!("[study]\nname = {}\n\n", quoted(&name));
-    }
-    let budget = ask("What may all evaluations together cost? (blank: no limit)")?;
-    if !budget.is_empty() {
-        text += &format!("[budget]\ncost = {budget}\n\n");
-    }
+    let mut text = ask("What is the study called?", &name)?.unwrap_or_default();
+    text += &ask("What may all evaluations together cost? (blank: no limit)", &budget)?
+        .unwrap_or_default();
     eprintln!(
         "What can be chosen? `length 0.1 2.0`, `layers 1 8 whole`, `kind oak,steel`; blank ends."
     );
-    while let Some(table) = parameter(&ask("parameter:")?)? {
-        text += &table;
+    let first = text.len();
+    loop {
+        match ask("parameter:", &parameter)? {
+            Some(table) => text += &table,
+            None if text.len() > first => break,
+            None => eprintln!("  at least one is needed"),
+        }
     }
     eprintln!(
         "What is measured? `mass minimise 1 python3 mass.py {{length}}`: name, goal, cost, command; blank ends."
     );
-    while let Some(table) = objective(&ask("objective:")?)? {
-        text += &table;
+    let first = text.len();
+    loop {
+        match ask("objective:", &objective)? {
+            Some(table) => text += &table,
+            None if text.len() > first => break,
+            None => eprintln!("  at least one is needed"),
+        }
     }
     StudyFile::parse(path, text.as_bytes()).map_err(|error| Failure::StudyFile(error.into()))?;
     Ok(text)
+}
+
+/// The lines of the file for an answer, none for a blank one, or what an answer looks like.
+type Answer = Result<Option<String>, &'static str>;
+
+fn name(answer: &str) -> Answer {
+    Ok((!answer.is_empty()).then(|| format!("[study]\nname = {}\n\n", quoted(answer))))
+}
+
+fn budget(answer: &str) -> Answer {
+    if answer.is_empty() {
+        return Ok(None);
+    }
+    let cost = number(answer).filter(|cost| *cost > 0.0).ok_or("`200`")?;
+    Ok(Some(format!("[budget]\ncost = {cost:?}\n\n")))
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 fn quoted(text: &str) -> String {
@@ -88,50 +121,64 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A table for an answer such as `length 0.1 2.0`; none for a blank one.
-fn parameter(answer: &str) -> Result<Option<String>, Failure> {
+/// A table for an answer such as `length 0.1 2.0`.
+fn parameter(answer: &str) -> Answer {
+    const EXPECTED: &str =
+        "`length 0.1 2.0`, with `log` or `whole` at the end, or `kind oak,steel`";
     let words: Vec<&str> = answer.split_whitespace().collect();
-    let table = |name: &str| format!("[parameters.{}]\n", quoted(name));
-    Ok(Some(match words.as_slice() {
+    let (name, rest) = match words.as_slice() {
         [] => return Ok(None),
-        [name, choices] => {
-            let choices: Vec<String> = choices.split(',').map(quoted).collect();
-            format!("{}choices = [{}]\n\n", table(name), choices.join(", "))
+        [name, rest @ ..] => (name, rest),
+    };
+    let bounds = |low: &str, high: &str| {
+        number(low).zip(number(high)).filter(|(low, high)| low <= high).ok_or(EXPECTED)
+    };
+    let fields = match rest {
+        [low, high] if number(low).is_some() => {
+            let (low, high) = bounds(low, high)?;
+            format!("low = {low:?}\nhigh = {high:?}\n")
         }
-        [name, low, high] => format!("{}low = {low}\nhigh = {high}\n\n", table(name)),
-        [name, low, high, "log"] => {
-            format!("{}low = {low}\nhigh = {high}\nscale = \"log\"\n\n", table(name))
+        [low, high, "log"] => {
+            let (low, high) = bounds(low, high)?;
+            format!("low = {low:?}\nhigh = {high:?}\nscale = \"log\"\n")
         }
-        [name, low, high, "whole"] => {
-            format!("{}type = \"integer\"\nlow = {low}\nhigh = {high}\n\n", table(name))
+        [low, high, "whole"] => {
+            let low = low.parse::<i64>().map_err(|_| EXPECTED)?;
+            let high = high.parse::<i64>().map_err(|_| EXPECTED)?;
+            format!("type = \"integer\"\nlow = {low}\nhigh = {high}\n")
         }
-        _ => {
-            return Err(not_understood(
-                answer,
-                "`length 0.1 2.0`, with `log` or `whole` at the end",
-            ));
-        }
-    }))
-}
-
-/// A table for an answer such as `mass minimise 1 python3 mass.py {length}`.
-fn objective(answer: &str) -> Result<Option<String>, Failure> {
-    let words: Vec<&str> = answer.split_whitespace().collect();
-    match words.as_slice() {
-        [] => Ok(None),
-        [name, goal, cost, command @ ..] => {
-            let mut table =
-                format!("[objectives.{}]\ngoal = {}\ncost = {cost}\n", quoted(name), quoted(goal));
-            if !command.is_empty() {
-                let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-                table += &format!("command = [{}]\n", command.join(", "));
+        choices => {
+            let choices = choices.join(" ");
+            let choices: Vec<&str> = choices.split(',').map(str::trim).collect();
+            if choices.len() < 2 || choices.contains(&"") {
+                return Err(EXPECTED);
             }
-            Ok(Some(table + "\n"))
+            let choices: Vec<String> = choices.into_iter().map(quoted).collect();
+            format!("choices = [{}]\n", choices.join(", "))
         }
-        _ => Err(not_understood(answer, "`mass minimise 1 python3 mass.py {length}`")),
-    }
+    };
+    Ok(Some(format!("[parameters.{}]\n{fields}\n", quoted(name))))
 }
 
-fn not_understood(answer: &str, expected: &str) -> Failure {
-    Failure::Refused(format!("{answer:?} was not understood; an answer looks like {expected}"))
+/// A table for an answer such as `mass minimise 1 python3 mass.py {length}`, in which words in quotes
+/// stay together as in a shell.
+fn objective(answer: &str) -> Answer {
+    const EXPECTED: &str = "`mass minimise 1 python3 mass.py {length}`";
+    let words = shell_words::split(answer).map_err(|_| EXPECTED)?;
+    let (name, goal, cost, command) = match words.as_slice() {
+        [] => return Ok(None),
+        [name, goal, cost, command @ ..] => (name, goal, cost, command),
+        _ => return Err(EXPECTED),
+    };
+    if !["minimise", "maximise", "minimize", "maximize"].contains(&goal.as_str()) {
+        return Err(EXPECTED);
+    }
+    let cost = number(cost).filter(|cost| *cost > 0.0).ok_or(EXPECTED)?;
+    let mut table =
+        format!("[objectives.{}]\ngoal = {}\ncost = {cost:?}\n", quoted(name), quoted(goal));
+    if !command.is_empty() {
+        let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+        table += &format!("command = [{}]\n", command.join(", "));
+    }
+    Ok(Some(table + "\n"))
 }

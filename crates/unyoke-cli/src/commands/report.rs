@@ -5,7 +5,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unyoke_lab::report::page;
-use unyoke_run::{Opened, StudyFile};
+use unyoke_run::{Looked, StudyFile};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let opened = file.open()?;
+    let looked = file.look()?;
     let path = match &arguments.out {
-        Some(path) => write_to(path, &file, &opened)?,
-        None => write(&file, &opened)?,
+        Some(path) => write_to(path, &file, &looked)?,
+        None => write(&file, &looked)?,
     };
     match form {
         Form::Json => say_json(&json!({ "report": path.to_string_lossy() }))?,
@@ -42,12 +42,12 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 }
 
 /// Writes the page beside the study file.
-pub(crate) fn write(file: &StudyFile, opened: &Opened) -> Result<PathBuf, Failure> {
-    write_to(&file.path().with_extension("html"), file, opened)
+pub(crate) fn write(file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failure> {
+    write_to(&file.path().with_extension("html"), file, looked)
 }
 
-fn write_to(path: &Path, file: &StudyFile, opened: &Opened) -> Result<PathBuf, Failure> {
-    let html = page(&report(file, opened)?);
+fn write_to(path: &Path, file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failure> {
+    let html = page(&report(file, looked)?);
     std::fs::write(path, html).map_err(|error| Failure::file(path, &error))?;
     Ok(path.to_owned())
 }

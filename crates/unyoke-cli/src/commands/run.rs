@@ -6,7 +6,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::Path;
 use std::process::ExitCode;
-use unyoke::{Journal, Status, Study};
+use unyoke::{Status, Study};
 use unyoke_run::{Ending, Interrupt, Runner, StudyFile, Summary, Supervisor};
 
 use crate::arguments::StudyArgument;
@@ -81,16 +81,16 @@ fn conclude(
     summary: &Summary,
     form: Form,
 ) -> Result<ExitCode, Failure> {
-    let opened = file.open()?;
-    let study = &opened.study;
-    warn_of_settings(file, study.config());
+    let looked = file.look()?;
+    let study = &looked.study;
+    warn_of_settings(file, study);
     let trade_offs = match front::has_values(study) {
         true => Some(study.front(SHOWN)?),
         false => None,
     };
     let report = match arguments.no_report || trade_offs.is_none() {
         true => None,
-        false => Some(report::write(file, &opened)?),
+        false => Some(report::write(file, &looked)?),
     };
     let ending = in_words(&summary.ending);
     match form {
@@ -105,7 +105,7 @@ fn conclude(
         }))?,
         Form::Table => {
             if let Some(trade_offs) = &trade_offs {
-                say(&front::table(study.problem(), trade_offs))?;
+                say(&front::table(study, trade_offs))?;
                 say("expected values ± one standard deviation; * was measured there")?;
             }
             if let Some(report) = &report {
@@ -116,6 +116,9 @@ fn conclude(
     }
     match &summary.ending {
         Ending::Interrupted => Err(Failure::Interrupted),
+        Ending::CannotStart { objective, reason } => {
+            Err(Failure::Refused(format!("{objective} cannot be measured: {reason}")))
+        }
         Ending::Failing { objective, times, reason } => Err(Failure::Refused(format!(
             "{objective} failed {times} times and never gave a value, the last time because: {reason}"
         ))),
@@ -127,7 +130,7 @@ fn conclude(
 }
 
 /// What to say of an objective that failed whenever it was evaluated.
-fn never_worked<J: Journal>(study: &Study<J>) -> Option<String> {
+fn never_worked(study: &Study) -> Option<String> {
     study.problem().objectives.iter().enumerate().find_map(|(m, objective)| {
         let of = || study.evaluations().iter().filter(move |e| e.objective == m);
         let reason = of().rev().find_map(|e| match &e.status {
@@ -159,20 +162,21 @@ fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
 
 fn in_words(ending: &Ending) -> String {
     match ending {
-        Ending::Budget => "the budget is used up".to_owned(),
+        Ending::Budget => "nothing more fits into the budget".to_owned(),
         Ending::WallTime => "the time is over".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing { objective, .. } => format!("{objective} never worked"),
+        Ending::CannotStart { objective, .. } => format!("{objective} cannot be measured"),
         _ => "ended".to_owned(),
     }
 }
 
 /// What the search goes by was written down when the study began.
-fn warn_of_settings(file: &StudyFile, config: &unyoke::Config) {
-    if file.config != *config {
+fn warn_of_settings(file: &StudyFile, study: &Study) {
+    if file.config != *study.config() || file.seed != study.seed() {
         eprintln!(
-            "note: algorithm, [initial] or [engine] differ from those the study was begun with; \
+            "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
              those count"
         );
     }

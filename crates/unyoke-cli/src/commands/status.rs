@@ -2,15 +2,16 @@
 
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use unyoke::{Evaluation, Status};
-use unyoke_run::{BY_HAND, Opened, StudyFile};
+use unyoke_run::{BY_HAND, Layout, Looked, StudyFile, is_gone};
 use unyoke_store::{LeaseState, LeaseStatus};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{count, design, goal, short};
+use crate::words::{count, exact_design, goal, short};
 
 /// Arguments of `unyoke status`.
 #[derive(Debug, Args)]
@@ -32,6 +33,10 @@ struct Standing {
     spent: f64,
     committed: f64,
     budget: Option<f64>,
+    /// Most evaluations of single objectives.
+    evaluations: BTreeMap<String, u64>,
+    /// Seconds that a run may take.
+    wall_time: Option<f64>,
     objectives: Vec<ObjectiveStanding>,
     pending: Vec<PendingStanding>,
     late_results: usize,
@@ -61,8 +66,8 @@ struct PendingStanding {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let opened = file.open()?;
-    let standing = standing(&file, &opened)?;
+    let looked = file.look()?;
+    let standing = standing(&file, &looked)?;
     match form {
         Form::Json => say_json(&standing)?,
         Form::Table => say(&in_words(&file, &standing))?,
@@ -70,8 +75,12 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-fn standing(file: &StudyFile, Opened { study, store }: &Opened) -> Result<Standing, Failure> {
-    let leases = store.leases()?;
+fn standing(file: &StudyFile, Looked { study, store }: &Looked) -> Result<Standing, Failure> {
+    let (leases, layout) = (store.leases()?, Layout::new(&file.runs));
+    let is_looked_after = |status: &LeaseStatus| {
+        let is_live = matches!(status.state, LeaseState::Live { .. });
+        is_live && !is_gone(&layout, &status.lease.owner).unwrap_or(false)
+    };
     let pending = study.evaluations().iter().filter(|e| e.status == Status::Pending);
     let pending = pending.map(|e| {
         let lease = leases.iter().find(|status| status.lease.evaluation == e.id);
@@ -89,14 +98,12 @@ fn standing(file: &StudyFile, Opened { study, store }: &Opened) -> Result<Standi
         spent: study.spent(),
         committed: study.committed(),
         budget: file.budget.cost,
+        evaluations: file.budget.evaluations.clone(),
+        wall_time: file.budget.wall_time.map(|time| time.as_secs_f64()),
         pending: pending.collect(),
         objectives: objectives(study.problem(), study.evaluations(), |name| study.cost(name))?,
         late_results: store.late()?.len(),
     })
-}
-
-fn is_looked_after(status: &LeaseStatus) -> bool {
-    matches!(status.state, LeaseState::Live { .. })
 }
 
 fn objectives(
@@ -141,6 +148,9 @@ fn in_words(file: &StudyFile, standing: &Standing) -> String {
         text += &format!(", {} under way", short(standing.committed - standing.spent));
     }
     text += "\n";
+    for (objective, most) in &standing.evaluations {
+        text += &format!("at most {} of {objective}\n", count(*most as usize, "evaluation"));
+    }
     let head = ["objective", "goal", "cost", "values", "failed", "pending", "spent", "best"];
     let mut table = Table::new(head);
     for o in &standing.objectives {
@@ -172,6 +182,6 @@ fn pending_in_words(file: &StudyFile, pending: &PendingStanding) -> String {
         Some(owner) => format!("looked after by {owner}"),
         None => "nobody looks after it: `unyoke run` will".to_owned(),
     };
-    let at = design(&file.problem, &pending.design);
+    let at = exact_design(&file.problem, &pending.design);
     format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.objective)
 }

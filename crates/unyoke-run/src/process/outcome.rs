@@ -151,6 +151,20 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// Whether the command was never run: then something is wrong with the study file or the machine,
+    /// and nothing was measured.
+    pub fn never_began(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound { .. }
+                | Self::NotExecutable { .. }
+                | Self::NoDirectory { .. }
+                | Self::CannotStart { .. }
+        )
+    }
+}
+
 fn said(line: &Option<String>) -> String {
     line.as_ref().map_or_else(String::new, |line| format!(": {line}"))
 }

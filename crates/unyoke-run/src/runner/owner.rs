@@ -48,7 +48,7 @@ impl Owner {
 }
 
 /// Whether an owner worked here and is gone. Of those elsewhere nobody knows.
-pub(super) fn is_gone(layout: &Layout, owner: &str) -> Result<bool> {
+pub fn is_gone(layout: &Layout, owner: &str) -> Result<bool> {
     let Some(name) = Path::new(owner).file_name().filter(|name| *name == owner) else {
         return Ok(false);
     };

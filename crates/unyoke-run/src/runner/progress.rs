@@ -58,6 +58,13 @@ pub enum Progress {
         /// The evaluation.
         evaluation: u64,
     },
+    /// An evaluation is given up without a result: somebody withdrew it, or it cannot be started.
+    GivenUp {
+        /// The evaluation.
+        evaluation: u64,
+        /// Why.
+        reason: String,
+    },
     /// What is spent, and what will be once everything under way has ended.
     Spent {
         /// Cost of what ended.
@@ -119,6 +126,13 @@ pub enum Ending {
     Exhausted,
     /// Somebody asked for it.
     Interrupted,
+    /// The command of an objective cannot be started. Nothing was spent on that.
+    CannotStart {
+        /// The objective.
+        objective: String,
+        /// Why.
+        reason: String,
+    },
     /// An objective failed from the start, every time.
     Failing {
         /// Which.

@@ -18,6 +18,8 @@ pub(super) enum Step {
     Start { attempt: u32, after: Option<String> },
     /// This attempt is under way.
     Await { attempt: u32 },
+    /// The last attempt could not even be started, for this reason.
+    NeverBegan { attempt: u32, reason: String },
     /// This attempt was the last.
     Settle(Settled),
 }
@@ -41,12 +43,13 @@ pub(super) fn next(
 ) -> Result<Step> {
     let (mut failures, mut deaths) = (0, 0);
     let (mut last, mut after, mut duration) = (0, None, Duration::ZERO);
+    let mut never_began = None;
     for attempt in layout.attempts(evaluation.id)? {
         let folder = layout.attempt(evaluation.id, attempt);
         if !Attempt::measures(&folder, objective, &evaluation.design)? {
             return Err(Error::LeftOver { folder: layout.evaluation(evaluation.id) });
         }
-        last = attempt;
+        (last, never_began) = (attempt, None);
         match Attempt::find(&folder)? {
             State::Running | State::Orphaned => return Ok(Step::Await { attempt }),
             State::Finished(outcome) => {
@@ -58,6 +61,9 @@ pub(super) fn next(
                     }
                     // That it was stopped says nothing about the evaluation.
                     Err(Failure::Stopped) => {}
+                    Err(failure) if failure.never_began() => {
+                        never_began = Some(failure.to_string());
+                    }
                     Err(failure) => {
                         failures += 1;
                         after = Some(failure.to_string());
@@ -70,6 +76,9 @@ pub(super) fn next(
             }
             State::NotStarted => {}
         }
+    }
+    if let Some(reason) = never_began {
+        return Ok(Step::NeverBegan { attempt: last, reason });
     }
     let ended = failures > retries || deaths > DEATHS;
     let result = Err(after.clone().unwrap_or_default());
@@ -173,6 +182,18 @@ mod tests {
         let attempts = Attempts::new();
         attempts.ended(1, r#""failure":{"kind":"stopped"}"#);
         assert_eq!(attempts.next(0).unwrap(), Step::Start { attempt: 2, after: None });
+    }
+
+    #[test]
+    fn what_never_began_is_neither_a_failure_nor_forgotten() {
+        let attempts = Attempts::new();
+        attempts.ended(1, r#""failure":{"kind":"not_found","program":"mass"}"#);
+        let Step::NeverBegan { attempt: 1, reason } = attempts.next(0).unwrap() else {
+            panic!("it went on")
+        };
+        assert!(reason.contains("not found"), "{reason}");
+        attempts.failed(2);
+        assert_eq!(attempts.starts(1), Some(3));
     }
 
     #[test]
