@@ -24,7 +24,7 @@ pub(crate) fn short(value: f64) -> String {
 
 /// An expected value with its standard deviation, which has two digits, to the same place.
 pub(crate) fn plus_minus(mean: f64, sd: f64) -> String {
-    let digits = 1 - sd.log10().floor() as i32;
+    let digits = 1i32.saturating_sub(sd.log10().floor() as i32);
     let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
     if !plain || !(0..=6).contains(&digits) {
         return format!("{} ± {}", short(mean), short(sd));

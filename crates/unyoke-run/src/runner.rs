@@ -126,7 +126,7 @@ impl<'a> Runner<'a> {
         self.tell_spent();
         loop {
             self.study.refresh()?;
-            self.stop_withdrawn()?;
+            self.stop_withdrawn();
             if self.interrupt.times() > 1 {
                 self.stop_all()?;
                 return Ok(Ending::Interrupted);
@@ -326,7 +326,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Stops what runs here although somebody has withdrawn it.
-    fn stop_withdrawn(&mut self) -> Result<()> {
+    fn stop_withdrawn(&mut self) {
         for job in &mut self.jobs {
             let known = usize::try_from(job.evaluation).ok();
             let known = known.and_then(|index| self.study.evaluations().get(index));
@@ -337,7 +337,6 @@ impl<'a> Runner<'a> {
                 let _ = Attempt::open(folder).stop();
             }
         }
-        Ok(())
     }
 
     /// What somebody withdrew does not count, whatever came out.

@@ -190,7 +190,9 @@ fn times_ten_to(mantissa: f64, exponent: i32) -> f64 {
 /// The name of a multiple of 10ᵏ on an axis whose values reach `size`.
 fn name(value: f64, exponent: i32, size: f64) -> String {
     if !(1e-3..1e6).contains(&size) {
-        return scientific(value);
+        // Enough digits to tell it from its neighbours.
+        let digits = (size.log10().floor() as i32 - exponent).clamp(2, 15);
+        return scientific_to(value, digits as usize);
     }
     let decimals = (-exponent).max(0) as usize;
     with_minus(format!("{value:.decimals$}"))
@@ -210,7 +212,12 @@ fn shortest(value: f64) -> f64 {
 
 /// A number as m×10ᵏ with the power above the line.
 fn scientific(value: f64) -> String {
-    let text = format!("{value:.2e}");
+    scientific_to(value, 2)
+}
+
+/// The same with so many digits after the point.
+fn scientific_to(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$e}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return text };
     let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
     match (mantissa, exponent) {
@@ -242,6 +249,14 @@ fn with_minus(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_numbers_that_differ_little_have_different_names() {
+        let names = labels(Scale::new(Kind::Linear, 1.614e8, 1.614e8 + 40.0), 4);
+        assert!(names.len() >= 3, "{names:?}");
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        assert_eq!(labels(Scale::new(Kind::Linear, 0.0, 4e8), 2), ["0", "2×10⁸", "4×10⁸"]);
+    }
 
     fn labels(scale: Scale, wanted: usize) -> Vec<String> {
         scale.ticks(wanted).into_iter().map(|tick| tick.label).collect()

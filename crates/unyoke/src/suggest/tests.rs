@@ -68,12 +68,15 @@ fn search(surrogate: &Surrogate, kind: Discretisation, seed: u64) -> Vec<Best> {
     found.into_iter().map(Option::unwrap).collect()
 }
 
-/// How often a dense grid has a better design, per objective, over 100 random models.
+/// Random models in which the maximiser is compared with a dense grid, which takes long.
+const MODELS: u64 = 50;
+
+/// How often a dense grid has a better design, per objective.
 fn misses_against_dense_grid(kind: Discretisation) -> [usize; 2] {
     let mut rng = Rng::new(1, 0);
     let dense = grid(201);
     let mut misses = [0; 2];
-    for round in 0..100 {
+    for round in 0..MODELS {
         let surrogate = random_surrogate(&mut rng);
         let [weights, set, ..] = step(&surrogate, kind, round);
         let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
@@ -89,15 +92,15 @@ fn misses_against_dense_grid(kind: Discretisation) -> [usize; 2] {
 }
 
 #[test]
-fn the_maximiser_beats_a_dense_grid_in_99_of_100_models() {
+fn the_maximiser_beats_a_dense_grid_in_all_models_but_one() {
     let misses = misses_against_dense_grid(Discretisation::Auto);
-    assert!(misses.iter().all(|m| *m <= 1), "missed {misses:?} of 100");
+    assert!(misses.iter().all(|m| *m <= 1), "missed {misses:?} of {MODELS}");
 }
 
 #[test]
 fn so_it_does_with_the_plain_grid_of_the_paper() {
     let misses = misses_against_dense_grid(Discretisation::Grid { per_input: 11 });
-    assert!(misses.iter().all(|m| *m <= 1), "missed {misses:?} of 100");
+    assert!(misses.iter().all(|m| *m <= 1), "missed {misses:?} of {MODELS}");
 }
 
 #[test]
