@@ -109,7 +109,9 @@ impl<'a> Runner<'a> {
         let worked = self.work();
         // What still runs does so without us, and may be looked after by others at once.
         for job in std::mem::take(&mut self.jobs) {
-            let _ = self.heartbeat.release(job.evaluation);
+            if self.heartbeat.release(job.evaluation).is_err() {
+                self.owner.leave_leases();
+            }
         }
         let ending = worked?;
         let pending = self.study.evaluations().iter().filter(|e| e.status == Status::Pending);

@@ -31,7 +31,7 @@ pub(super) struct Owner {
     /// The name of its leases: machine, process, and something random.
     pub(super) name: String,
     /// Locked as long as we live, and removed when we leave in order.
-    _file: NamedTempFile,
+    file: NamedTempFile,
 }
 
 impl Owner {
@@ -43,7 +43,12 @@ impl Owner {
         let file = file.map_err(Error::io(&folder))?;
         file.as_file().lock().map_err(Error::io(file.path()))?;
         let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { name, _file: file })
+        Ok(Self { name, file })
+    }
+
+    /// Leaves the file behind, so that others see that leases of this name have no owner any more.
+    pub(super) fn leave_leases(&mut self) {
+        self.file.disable_cleanup(true);
     }
 }
 
@@ -80,7 +85,7 @@ mod tests {
     fn an_owner_is_gone_when_its_lock_is() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
-        let owner = Owner::new(&layout).unwrap();
+        let mut owner = Owner::new(&layout).unwrap();
         let name = owner.name.clone();
         assert!(name.contains(&std::process::id().to_string()));
         assert!(!is_gone(&layout, &name).unwrap());
@@ -88,6 +93,13 @@ mod tests {
         assert!(!is_gone(&layout, &name).unwrap(), "it left in order, with its file");
         fs::write(layout.owners().join(&name), "").unwrap();
         assert!(is_gone(&layout, &name).unwrap(), "it was killed, its file remained");
+
+        owner = Owner::new(&layout).unwrap();
+        let name = owner.name.clone();
+        owner.leave_leases();
+        assert!(!is_gone(&layout, &name).unwrap());
+        drop(owner);
+        assert!(is_gone(&layout, &name).unwrap(), "it could not give back its leases");
     }
 
     #[test]
