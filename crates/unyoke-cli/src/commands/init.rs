@@ -53,7 +53,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 /// is asked for again.
 fn interview(path: &Path) -> Result<String, Failure> {
     let mut answers = std::io::stdin().lock();
-    let mut ask = |question: &str, table: &dyn Fn(&str) -> Answer| loop {
+    let mut ask = |question: &str, table: Reader<'_>| loop {
         eprint!("{question} ");
         let mut line = String::new();
         match answers.read_line(&mut line) {
@@ -71,26 +71,28 @@ fn interview(path: &Path) -> Result<String, Failure> {
     let mut text = ask("What is the study called?", &name)?.unwrap_or_default();
     text += &ask("What may all evaluations together cost? (blank: no limit)", &budget)?
         .unwrap_or_default();
-    eprintln!(
-        "What can be chosen? `length 0.1 2.0`, `layers 1 8 whole`, `kind oak,steel`; blank ends."
-    );
-    let first = text.len();
-    loop {
-        match ask("parameter:", &parameter)? {
-            Some(table) => text += &table,
-            None if text.len() > first => break,
-            None => eprintln!("  at least one is needed"),
-        }
-    }
-    eprintln!(
-        "What is measured? `mass minimise 1 python3 mass.py {{length}}`: name, goal, cost, command; blank ends."
-    );
-    let first = text.len();
-    loop {
-        match ask("objective:", &objective)? {
-            Some(table) => text += &table,
-            None if text.len() > first => break,
-            None => eprintln!("  at least one is needed"),
+    let lists: [(&str, &str, Reader<'_>); 2] = [
+        (
+            "What can be chosen? `length 0.1 2.0`, `layers 1 8 whole`, `kind oak,steel`; blank ends.",
+            "parameter:",
+            &parameter,
+        ),
+        (
+            "What is measured? `mass minimise 1 python3 mass.py {length}`: name, goal, cost, command; \
+             blank ends.",
+            "objective:",
+            &objective,
+        ),
+    ];
+    for (what, question, table) in lists {
+        eprintln!("{what}");
+        let before = text.len();
+        loop {
+            match ask(question, table)? {
+                Some(table) => text += &table,
+                None if text.len() > before => break,
+                None => eprintln!("  at least one is needed"),
+            }
         }
     }
     StudyFile::parse(path, text.as_bytes()).map_err(|error| Failure::StudyFile(error.into()))?;
@@ -99,6 +101,9 @@ fn interview(path: &Path) -> Result<String, Failure> {
 
 /// The lines of the file for an answer, none for a blank one, or what an answer looks like.
 type Answer = Result<Option<String>, &'static str>;
+
+/// How an answer is understood.
+type Reader<'a> = &'a dyn Fn(&str) -> Answer;
 
 fn name(answer: &str) -> Answer {
     Ok((!answer.is_empty()).then(|| format!("[study]\nname = {}\n\n", quoted(answer))))

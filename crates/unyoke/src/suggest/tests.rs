@@ -69,7 +69,7 @@ fn search(surrogate: &Surrogate, kind: Discretisation, seed: u64) -> Vec<Best> {
 }
 
 /// Random models in which the maximiser is compared with a dense grid, which takes long.
-const MODELS: u64 = 50;
+const MODELS: u64 = 100;
 
 /// How often a dense grid has a better design, per objective.
 fn misses_against_dense_grid(kind: Discretisation) -> [usize; 2] {
