@@ -8,7 +8,7 @@
 
 use crate::config::Discretisation;
 use crate::error::Result;
-use crate::space::Space;
+use crate::space::{Space, key};
 use crate::surrogate::Surrogate;
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -177,7 +177,7 @@ impl Distinct {
     }
 
     fn push(&mut self, x: &[f64]) {
-        if self.seen.insert(x.iter().map(|v| (v + 0.0).to_bits()).collect()) {
+        if self.seen.insert(key(x)) {
             // Every point comes from the same space, so it has the right dimension.
             let _ = self.points.push(x);
         }

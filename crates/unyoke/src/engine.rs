@@ -19,6 +19,7 @@ use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
 use crate::history::{Evaluation, History, Status};
 use crate::plan::{self, Allowed, Permission, Planned};
 use crate::problem::{Noise, Problem};
+use crate::space::key;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
 use crate::surrogate::{Observed, Row, Surrogate};
@@ -215,7 +216,7 @@ impl<'h> Engine<'h> {
     fn step(&self, surrogate: &Surrogate) -> Result<Step> {
         let (config, order) = (self.config(), weights::drawing_order(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
-        let weights = weights::weights_of_step(config, &order, seed, self.history.asks)?;
+        let weights = weights::weights_of_step(config, &order, seed, plan::searches(self.history))?;
         let setting = discretise::Setting {
             space: &self.history.space,
             surrogate,
@@ -257,9 +258,9 @@ impl<'h> Engine<'h> {
             Some((_, i, m)) => (i, m, Note::NoExpectedGain),
             // Every design was tried: repeat one, in turn.
             None => {
-                let turn = self.history.asks as usize;
-                let objectives = self.problem().objectives.len();
-                ((turn / objectives) % designs.len(), turn % objectives, Note::Exhausted)
+                let turn = plan::searches(self.history) as usize;
+                let options = self.options().len();
+                ((turn / options) % designs.len(), turn % options, Note::Exhausted)
             }
         };
         Ok((designs.row(i).to_vec(), m, note))
@@ -404,7 +405,7 @@ impl<'h> Engine<'h> {
         let mut points = Points::new(self.history.space.dim());
         let mut seen = std::collections::HashSet::new();
         for (_, x) in rows {
-            if seen.insert(x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<u64>>()) {
+            if seen.insert(key(x)) {
                 points.push(x)?;
             }
         }
@@ -456,7 +457,7 @@ impl<'h> Engine<'h> {
 
     /// The seed of this step for one purpose.
     fn seed(&self, purpose: u64) -> u64 {
-        seed_for(seed_for(self.history.seed, purpose), self.history.asks)
+        seed_for(seed_for(self.history.seed, purpose), plan::searches(self.history))
     }
 }
 

@@ -69,8 +69,6 @@ pub(crate) struct History {
     pub(crate) evaluations: Vec<Evaluation>,
     /// Number of records applied.
     pub(crate) position: u64,
-    /// Number of evaluations asked for, imports not counted.
-    pub(crate) asks: u64,
     /// Where each evaluation lies in the cube.
     points: Vec<Vec<f64>>,
     /// The evaluations with results, in the order in which these arrived.
@@ -114,7 +112,6 @@ impl History {
             seed: *seed,
             evaluations: Vec::new(),
             position: 1,
-            asks: 0,
             points: Vec::new(),
             told: Vec::new(),
         })
@@ -227,7 +224,6 @@ impl History {
     fn carry_out(&mut self, change: Change) {
         match change {
             Change::Add { evaluation, point } => {
-                self.asks += u64::from(evaluation.asked);
                 if let Status::Told(_) = evaluation.status {
                     self.told.push(self.evaluations.len());
                 }
@@ -282,6 +278,11 @@ impl History {
         let matching = move |e: &Evaluation| e.objective == objective && wanted(&e.status);
         let pairs = self.evaluations.iter().zip(&self.points);
         pairs.filter(move |(e, _)| matching(e)).map(|(_, point)| point.as_slice())
+    }
+
+    /// Evaluations that were asked for and not withdrawn, in order of their numbers.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Evaluation> {
+        self.evaluations.iter().filter(|e| e.asked && e.status != Status::Withdrawn)
     }
 
     /// What all evaluations that were asked for and came to an end have cost. A failure costs as
@@ -394,7 +395,7 @@ mod tests {
         assert_eq!((history.told_count(0), history.told_count(1)), (3, 0));
         assert_eq!(history.pending(1).collect::<Vec<_>>(), [[0.5]]);
         assert_eq!(history.pending(0).count(), 0);
-        assert_eq!((history.position, history.asks), (7, 3));
+        assert_eq!(history.position, 7);
         assert_eq!(history.point(3), [2.0]);
         let import = &history.evaluations[3];
         assert_eq!((import.id, import.cost, import.asked), (3, 0.0, false));

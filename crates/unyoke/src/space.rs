@@ -450,6 +450,12 @@ fn log_ratio(a: f64, b: f64) -> f64 {
     }
 }
 
+/// What two encoded designs have in common exactly when they are the same.
+pub(crate) fn key(x: &[f64]) -> Vec<u64> {
+    // Minus zero becomes zero.
+    x.iter().map(|v| (v + 0.0).to_bits()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
