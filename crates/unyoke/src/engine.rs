@@ -86,33 +86,13 @@ impl<'h> Engine<'h> {
     /// of which there must be one.
     fn search(&self, granted: &[bool]) -> Result<Suggestion> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let Step { weights, set, best, promising } = self.step(&surrogate)?;
-        let shared = || Scalarised::new(&surrogate, &set, &weights);
-        let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
-            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared()?))
-            }
-            Algorithm::Makg | Algorithm::MakgRandom => {
-                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
-            }
-            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
-            Algorithm::HvkgD => self.hvkg(&surrogate, Hvkg::decoupled)?,
-            Algorithm::HvkgC => self.hvkg(&surrogate, Hvkg::coupled)?,
-            Algorithm::JesLbD => Box::new(self.jes_lb(&surrogate, Evaluated::OneObjective)?),
-            Algorithm::JesLbC => Box::new(self.jes_lb(&surrogate, Evaluated::AllObjectives)?),
-            Algorithm::Parego => {
-                Box::new(ParEgo::new(&surrogate, &self.known_designs()?, &weights)?)
-            }
-            Algorithm::Nehvi => {
-                let (known, reference) = (self.known_designs()?, self.reference(&surrogate)?);
-                Box::new(NoisyEhvi::new(&surrogate, &known, reference, self.seed(FRONTS))?)
-            }
-        };
+        let step = self.step(&surrogate)?;
+        let acquisition = self.acquisition(&surrogate, &step)?;
         let region = Region {
             space: &self.history.space,
             search: self.config().search,
-            promising: &promising,
-            best: &best,
+            promising: &step.promising,
+            best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
         let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
@@ -135,16 +115,31 @@ impl<'h> Engine<'h> {
         }
     }
 
-    /// The worth of single evaluations, by hypervolume or by weights as the algorithm has it.
-    fn acquisition_of_one<'a>(
+    /// What the algorithm maximises in this step.
+    fn acquisition<'a>(
         &'a self,
         surrogate: &'a Surrogate,
+        Step { weights, set, .. }: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
-        if matches!(self.config().algorithm, Algorithm::HvkgD | Algorithm::HvkgC) {
-            return self.hvkg(surrogate, Hvkg::decoupled);
-        }
-        let Step { weights, set, .. } = self.step(surrogate)?;
-        Ok(Box::new(CMokg::new(Scalarised::new(surrogate, &set, &weights)?)))
+        let shared = || Scalarised::new(surrogate, set, weights);
+        Ok(match self.config().algorithm {
+            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared()?))
+            }
+            Algorithm::Makg | Algorithm::MakgRandom => {
+                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
+            }
+            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
+            Algorithm::HvkgD => self.hvkg(surrogate, Hvkg::decoupled)?,
+            Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
+            Algorithm::JesLbD => Box::new(self.jes_lb(surrogate, Evaluated::OneObjective)?),
+            Algorithm::JesLbC => Box::new(self.jes_lb(surrogate, Evaluated::AllObjectives)?),
+            Algorithm::Parego => Box::new(ParEgo::new(surrogate, &self.known_designs()?, weights)?),
+            Algorithm::Nehvi => {
+                let (known, reference) = (self.known_designs()?, self.reference(surrogate)?);
+                Box::new(NoisyEhvi::new(surrogate, &known, reference, self.seed(FRONTS))?)
+            }
+        })
     }
 
     fn hvkg<'a>(
@@ -267,38 +262,37 @@ impl<'h> Engine<'h> {
     }
 
     fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
-        let coupled = self.config().algorithm.is_coupled();
-        let all = || self.problem().objectives.iter().map(|objective| objective.name.clone());
-        let names = |best: &Best| match coupled {
-            true => all().collect(),
-            false => vec![self.problem().objectives[best.option].name.clone()],
-        };
-        let rows = found.iter().enumerate().map(|(i, best)| {
-            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
-            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
-            let flips_at = (best.log_gain - rival).exp();
-            self.row(best, names(best), flips_at.is_finite().then_some(flips_at))
-        });
-        let (best, objective) = (&found[chosen], if coupled { 0 } else { found[chosen].option });
+        let best = &found[chosen];
+        let objective = self.options()[best.option][0];
         Suggestion {
             evaluation: self.history.evaluations.len() as u64,
             design: self.history.space.decode(&best.x),
             objective: self.problem().objectives[objective].name.clone(),
             cost: self.history.cost(objective),
-            options: rows.collect(),
+            options: self.rows(found),
             chosen: Some(chosen),
             notes,
         }
     }
 
-    fn row(&self, best: &Best, objectives: Vec<String>, flips_at: Option<f64>) -> OptionRow {
-        OptionRow {
-            objectives,
-            design: self.history.space.decode(&best.x),
-            log_gain: best.log_gain,
-            cost: best.cost,
-            flips_at,
-        }
+    /// What was found for each option, as a user reads it.
+    fn rows(&self, found: &[Best]) -> Vec<OptionRow> {
+        let name = |m: &usize| self.problem().objectives[*m].name.clone();
+        let names: Vec<Vec<String>> =
+            self.options().iter().map(|option| option.iter().map(name).collect()).collect();
+        let row = |(i, best): (usize, &Best)| {
+            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
+            let flips_at = (best.log_gain - rival).exp();
+            OptionRow {
+                objectives: names[best.option].clone(),
+                design: self.history.space.decode(&best.x),
+                log_gain: best.log_gain,
+                cost: best.cost,
+                flips_at: flips_at.is_finite().then_some(flips_at),
+            }
+        };
+        found.iter().enumerate().map(row).collect()
     }
 
     /// A suggestion that no model was asked about.
@@ -357,18 +351,20 @@ impl<'h> Engine<'h> {
     }
 
     /// See [`Study::score`](crate::Study::score).
-    pub(crate) fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
+    pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let acquisition = self.acquisition_of_one(&surrogate)?;
-        let score = |(design, objective): &(Design, String)| {
-            let option = self.problem().objective_index(objective)?;
+        let acquisition = self.acquisition(&surrogate, &self.step(&surrogate)?)?;
+        let costs = self.costs();
+        let score = |design: &Design| {
             self.history.space.check_inside(design)?;
             let x = self.history.space.encode(design)?;
-            let log_gain = acquisition.evaluator(option)(&x, None);
-            let cost = Cost::constant(self.history.cost(option)).at(&x);
-            Ok(self.row(&Best { option, x, log_gain, cost }, vec![objective.clone()], None))
+            let best = |option: usize| {
+                let log_gain = acquisition.evaluator(option)(&x, None);
+                Best { option, log_gain, cost: costs[option].at(&x), x: x.clone() }
+            };
+            Ok(self.rows(&(0..acquisition.options()).map(best).collect::<Vec<_>>()))
         };
-        candidates.iter().map(score).collect()
+        designs.iter().map(score).collect()
     }
 
     fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {

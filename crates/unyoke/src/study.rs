@@ -327,11 +327,11 @@ impl<J: Journal> Study<J> {
         self.engine().forecast(design)
     }
 
-    /// Expected gain, and gain per unit of cost, of evaluations a user has in mind.
-    ///
-    /// Only for algorithms that choose one objective at a time.
-    pub fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
-        self.engine().score(candidates)
+    /// Expected gain, and gain per unit of cost, of evaluating designs a user has in mind: for each
+    /// design a row per objective, or a single one where the algorithm evaluates all together. Gains
+    /// are those that the study's algorithm compares, in the same unit as in a suggestion.
+    pub fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
+        self.engine().score(designs)
     }
 
     fn engine(&self) -> Engine<'_> {

@@ -71,7 +71,7 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
     Ok(())
 }
 
-/// What is expected of a design, and what measuring each objective there is worth.
+/// What is expected of a design, and what measuring there is worth: each objective, or all together.
 struct Explained {
     design: Design,
     forecasts: Vec<Forecast>,
@@ -88,9 +88,8 @@ fn explain_designs<J: Journal>(
     let mut explained = vec![];
     for text in designs {
         let design = parse_design(problem, text)?;
-        let candidates: Vec<_> =
-            problem.objectives.iter().map(|o| (design.clone(), o.name.clone())).collect();
-        let (forecasts, worth) = (study.forecast(&design)?.objectives, study.score(&candidates)?);
+        let worth = study.score(std::slice::from_ref(&design))?.into_iter().flatten().collect();
+        let forecasts = study.forecast(&design)?.objectives;
         explained.push(Explained { design, forecasts, worth });
     }
     if form == Form::Json {
@@ -99,18 +98,23 @@ fn explain_designs<J: Journal>(
     }
     let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
     for Explained { design: there, forecasts, worth } in &explained {
-        for (m, (forecast, row)) in forecasts.iter().zip(worth).enumerate() {
-            table.row([
-                design(problem, there),
-                problem.objectives[m].name.clone(),
-                front::forecast(study, m, forecast),
-                short(row.gain()),
-                short(row.cost),
-                short(row.gain_per_cost()),
-            ]);
+        for (m, (objective, forecast)) in problem.objectives.iter().zip(forecasts).enumerate() {
+            let alone = worth.iter().find(|row| row.objectives == [objective.name.as_str()]);
+            let [gain, cost, rate] = alone.map_or_else(Default::default, worth_cells);
+            let expected = front::forecast(study, m, forecast);
+            table.row([design(problem, there), objective.name.clone(), expected, gain, cost, rate]);
+        }
+        for row in worth.iter().filter(|row| row.objectives.len() > 1) {
+            let ([gain, cost, rate], names) = (worth_cells(row), row.objectives.join(" + "));
+            table.row([design(problem, there), names, String::new(), gain, cost, rate]);
         }
     }
     Ok(say(&table.right(2..6).to_string())?)
+}
+
+/// Gain, cost and gain per cost of an option.
+fn worth_cells(row: &OptionRow) -> [String; 3] {
+    [row.gain(), row.cost, row.gain_per_cost()].map(short)
 }
 
 fn explained_as_json(problem: &Problem, explained: &Explained) -> Value {
