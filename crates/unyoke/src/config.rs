@@ -63,14 +63,15 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The settings of the paper's experiment: six initial designs, an 11 × 11 grid (with the best
-    /// designs for the step's weights added, see `docs/discretisation.md`), 16 weights, one length
-    /// scale per objective, weights in the objectives' own units.
+    /// The settings of the published experiment, for problems with two parameters: six initial
+    /// designs, an 11 × 11 grid of designs to compare, 16 weights, a length scale per input, weights
+    /// in the objectives' own units.
     pub fn paper() -> Self {
         Self {
             initial: Initial { designs: Some(6), ..Initial::default() },
             units: Units::Raw,
-            lengthscales: Lengthscales::Isotropic,
+            lengthscales: Lengthscales::PerInput,
+            discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
         }
