@@ -164,6 +164,36 @@ proptest! {
     }
 
     #[test]
+    fn a_subset_has_the_likelihood_of_its_points_and_of_all_deviations_from_means(
+        rows in rows(3..8), shift in 0.1..0.9f64, noise in 0.01..1.0f64,
+    ) {
+        // Every point is observed twice. Two values with mean m and difference d have the density
+        // of m times that of d, which is normal with variance 2σ².
+        let again = |row: &Vec<f64>| {
+            let mut row = row.clone();
+            row[DIM] = (row[DIM] + shift).fract();
+            row
+        };
+        let pairs = |rows: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            rows.iter().flat_map(|row| [row.clone(), again(row)]).collect()
+        };
+        let hyper = Hyper { lengthscales: vec![0.4, 0.7, 1.1], outputscale: 1.5, noise, mean: 0.3 };
+        let model = model(Lengthscales::PerInput, Noise::Fixed(noise), Mean::Fixed(0.3));
+        let kept = &rows[..2];
+        let subset = data(&pairs(&rows)).subset(&[0, 1]);
+        let found = model.log_posterior(&subset, &hyper).unwrap();
+        let alone = model.log_posterior(&data(&pairs(kept)), &hyper).unwrap();
+        let dropped = rows[2..].iter().map(|row| {
+            let difference = 4.0 * (row[DIM] - again(row)[DIM]);
+            let variance = 2.0 * noise;
+            -0.5 * (difference.powi(2) / variance + (std::f64::consts::TAU * variance).ln())
+        });
+        let expected = alone.likelihood + dropped.sum::<f64>();
+        let error = (found.likelihood - expected).abs();
+        prop_assert!(error < 1e-10 * expected.abs().max(1.0), "{} {expected}", found.likelihood);
+    }
+
+    #[test]
     fn gradients_of_the_log_posterior_match_finite_differences(
         family in family(), rows in rows(2..10), replicate in any::<bool>(), shared in any::<bool>(),
         logs in prop::collection::vec(-1.0..1.0f64, DIM + 3),
