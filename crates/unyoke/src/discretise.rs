@@ -254,6 +254,7 @@ mod tests {
             objective,
             sign: space.sign(m),
             dim: inputs,
+            parameters: inputs,
             rows: (0..observed.len()).map(|i| row(m, i)).collect(),
             expected: Points::new(inputs),
         });

@@ -202,6 +202,7 @@ impl<'h> Engine<'h> {
                 objective: &self.problem().objectives[m],
                 sign: space.sign(m),
                 dim: space.dim(),
+                parameters: space.parameters(),
                 rows: history.told(m).filter_map(row).collect(),
                 expected,
             })
