@@ -2,6 +2,7 @@
 //! differences.
 
 mod jes_lb;
+mod log_kg;
 mod noisy_ehvi;
 mod par_ego;
 
