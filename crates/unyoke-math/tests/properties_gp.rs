@@ -66,6 +66,10 @@ proptest! {
             let variance = central_difference(|x| gp.predict(x).unwrap().variance, &x, d, 1e-5);
             prop_assert!((gp.gradient(&query, 0.0, 1.0)[d] - variance).abs() < 1e-6);
         }
+        let mut gradient = vec![0.0; DIM];
+        let mean = gp.mean_with_gradient(&x, -1.7, &mut gradient).unwrap();
+        prop_assert_eq!(mean, query.prediction().mean);
+        prop_assert_eq!(gradient, gp.gradient(&query, -1.7, 0.0));
     }
 
     #[test]

@@ -145,11 +145,11 @@ pub(crate) fn best_utility(
         gradient.fill(0.0);
         let mut sum = 0.0;
         for (output, weight) in surrogate.outputs.iter().zip(lambda) {
-            let Ok(query) = output.gp.query(x) else { return f64::NAN };
             let factor = weight * output.unit;
-            sum += factor * query.prediction().mean;
-            let slope = output.gp.gradient(&query, factor, 0.0);
-            gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
+            let Ok(mean) = output.gp.mean_with_gradient(x, factor, gradient) else {
+                return f64::NAN;
+            };
+            sum += factor * mean;
         }
         sum
     };
