@@ -278,12 +278,12 @@ mod tests {
     #[test]
     fn sets_have_the_size_that_was_asked_for() {
         let adaptive = |points| Discretisation::Adaptive { points };
-        for set in sets(adaptive(64), 6).iter().chain(&sets(Discretisation::Auto, 6)) {
-            assert!([64, 128].contains(&set.len()), "{}", set.len());
-        }
+        assert_eq!(sets(adaptive(64), 6).map(|set| set.len()), [64, 64]);
+        assert_eq!(sets(Discretisation::Auto, 6).map(|set| set.len()), [128, 128]);
         assert_eq!(sets(Discretisation::Sobol { points: 50 }, 6)[0].len(), 50);
         assert_eq!(sets(Discretisation::Grid { per_input: 11 }, 2)[0].len(), 121);
-        assert!(sets(Discretisation::Auto, 2)[0].len() > 121);
+        // The grid, and the best designs for four weight vectors where they are no nodes.
+        assert!((122..=125).contains(&sets(Discretisation::Auto, 2)[0].len()));
     }
 
     #[test]
