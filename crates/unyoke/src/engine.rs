@@ -16,11 +16,12 @@ use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::Result;
 use crate::front::{
-    Forecast, Front, FrontPoint, distinct, predicted_pareto_set, recommended, with_best_for_weights,
+    Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
 };
 use crate::history::{Evaluation, History, Status};
 use crate::plan::{self, Allowed, Permission, Planned};
 use crate::problem::{Noise, Problem};
+use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
 use crate::surrogate::{Observed, Row, Surrogate};

@@ -9,7 +9,7 @@ use crate::design::Design;
 use crate::discretise::best_utility;
 use crate::error::Result;
 use crate::space::Space;
-use crate::subset::add_farthest;
+use crate::subset::{add_farthest, distinct};
 use crate::surrogate::Surrogate;
 use rayon::prelude::*;
 use unyoke_math::Points;
@@ -87,11 +87,11 @@ pub(crate) fn predicted_pareto_set(
     };
     let objectives = surrogate.outputs.len();
     let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
-        let valid = snapped(space, designs);
+        let valid = space.snapped(designs);
         // A wrong shape makes the search end with its error.
         surrogate.means(&valid).unwrap_or_else(|_| Points::new(objectives))
     })?;
-    let designs = snapped(space, &found.designs);
+    let designs = space.snapped(&found.designs);
     let means = surrogate.means(&designs)?;
     // Of designs with the same expectations one will do.
     let different = distinct(&means);
@@ -202,7 +202,7 @@ fn in_ranges(means: &Points) -> Points {
 /// Observed designs, and for each objective the design of its best expected value: with them the
 /// ends of the front need not be discovered.
 fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Points> {
-    let mut seeds = snapped(space, observed);
+    let mut seeds = space.snapped(observed);
     let objectives = surrogate.outputs.len();
     if observed.is_empty() {
         return Ok(seeds);
@@ -215,20 +215,4 @@ fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Poin
         }
     }
     Ok(seeds)
-}
-
-/// The valid designs nearest to `designs`.
-pub(crate) fn snapped(space: &Space, designs: &Points) -> Points {
-    let mut valid = designs.clone();
-    for i in 0..valid.len() {
-        space.snap(valid.row_mut(i));
-    }
-    valid
-}
-
-/// Indices of the points that no earlier one equals.
-pub(crate) fn distinct(points: &Points) -> Vec<usize> {
-    let mut seen = std::collections::HashSet::new();
-    let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
-    (0..points.len()).filter(|&i| seen.insert(key(i))).collect()
 }

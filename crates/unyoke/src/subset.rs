@@ -1,4 +1,4 @@
-//! Which designs a model keeps where there are too many for all of them.
+//! Some of many designs: which a model keeps where there are too many, and which are different.
 //!
 //! Those near the front decide what is suggested and recommended; the rest say what lies between.
 //! How old a design is does not matter.
@@ -83,6 +83,13 @@ pub(crate) fn add_farthest(
         chosen.push(among[farthest]);
         narrow(&mut gaps, among[farthest]);
     }
+}
+
+/// Indices of the points that no earlier one equals.
+pub(crate) fn distinct(points: &Points) -> Vec<usize> {
+    let mut seen = std::collections::HashSet::new();
+    let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
+    (0..points.len()).filter(|&i| seen.insert(key(i))).collect()
 }
 
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
