@@ -7,6 +7,7 @@
 //! the paper, [`report`] both into one page. Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod draw;
 mod error;
 pub mod formulas;
 mod instance;
@@ -17,12 +18,11 @@ mod suite;
 mod target;
 mod metrics;
 pub mod facts;
-mod run;
 mod table;
+mod run;
 mod settings;
 mod lab;
 pub mod summary;
-pub mod draw;
 pub mod figures;
 pub mod report;
 mod album;

@@ -15,11 +15,14 @@ use crate::cost::Cost;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::Result;
-use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
+use crate::front::{
+    Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
+};
 use crate::history::{Evaluation, History, Status};
 use crate::plan::{self, Allowed, Permission, Planned};
 use crate::problem::{Noise, Problem};
 use crate::space::key;
+use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
 use crate::surrogate::{Observed, Row, Surrogate};
@@ -198,6 +201,7 @@ impl<'h> Engine<'h> {
                 objective: &self.problem().objectives[m],
                 sign: space.sign(m),
                 dim: space.dim(),
+                parameters: space.parameters(),
                 rows: history.told(m).filter_map(row).collect(),
                 expected,
             })
@@ -323,9 +327,9 @@ impl<'h> Engine<'h> {
     /// See [`Study::front`](crate::Study::front).
     pub(crate) fn front(&self, count: usize) -> Result<Front> {
         let surrogate = self.surrogate(Pending::Ignored)?;
-        let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let search = self.config().front;
-        let set = predicted_pareto_set(space, &surrogate, &observed, search, count)?;
+        let weights = self.weights_of_front()?;
+        let designs = self.promising_designs(&surrogate, &weights)?;
+        let set = recommended(&surrogate, &designs, &weights, count)?;
         let points = set.rows().map(|x| self.front_point(&surrogate, x));
         let names = self.problem().objectives.iter().map(|objective| objective.name.clone());
         Ok(Front { objectives: names.collect(), points: points.collect::<Result<_>>()? })
@@ -335,13 +339,24 @@ impl<'h> Engine<'h> {
     pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
         let lambda = weights::checked(weights, self.problem().objectives.len())?;
         let surrogate = self.surrogate(Pending::Ignored)?;
-        let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let search = self.config().front;
-        let set = predicted_pareto_set(space, &surrogate, &observed, search, usize::MAX)?;
+        // From all that a front is chosen from, so that no point of a front is better.
+        let set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
         let values = surrogate.utilities(&lambda, &set)?;
         let best = largest(&values, 1).first().map_or(0, |i| *i);
-        let x = best_utility(space, &surrogate, &lambda, set.row(best))?;
+        let x = best_utility(&self.history.space, &surrogate, &lambda, set.row(best))?;
         self.front_point(&surrogate, &self.canonical(&x))
+    }
+
+    fn weights_of_front(&self) -> Result<Points> {
+        weights::weights_of_front(self.config(), &weights::drawing_order(self.problem()))
+    }
+
+    /// The predicted Pareto set, and designs that are better still for some of `weights`.
+    fn promising_designs(&self, surrogate: &Surrogate, weights: &Points) -> Result<Points> {
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let found = predicted_pareto_set(space, surrogate, &observed, search, usize::MAX)?;
+        with_best_for_weights(space, surrogate, found, weights)
     }
 
     /// See [`Study::forecast`](crate::Study::forecast).

@@ -310,12 +310,14 @@ impl<J: Journal> Study<J> {
         self.record(|_| Ok(Event::CostChanged { objective: objective.to_owned(), cost }))
     }
 
-    /// The predicted Pareto set, thinned to at most `count` well-spread designs.
+    /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
+    /// makers with linear utilities lose little, the others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
         self.engine().front(count)
     }
 
-    /// The design with the best expected weighted sum of objectives.
+    /// The design with the best expected weighted sum of objectives; no point of
+    /// [`Study::front`] is expected to be better.
     ///
     /// Weights count in the units of [`Config::units`]; only their proportions matter.
     pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {

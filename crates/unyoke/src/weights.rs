@@ -1,6 +1,6 @@
 //! Weight vectors: which trade-offs a step looks at.
 
-use crate::config::{Config, Preference, weights_mistake};
+use crate::config::{Algorithm, Config, Preference, weights_mistake};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 use unyoke_math::random::{Rng, seed_for};
@@ -39,6 +39,13 @@ pub(crate) fn weights_of_step(
             Ok(Points::from_rows(objectives, list.get(turn).map(|weights| normalised(weights)))?)
         }
     }
+}
+
+/// Many weights of the user's preference, the same at every step: what recommendations are judged
+/// by.
+pub(crate) fn weights_of_front(config: &Config, order: &[usize]) -> Result<Points> {
+    let config = Config { weights: 256, algorithm: Algorithm::CMokg, ..config.clone() };
+    weights_of_step(&config, order, 0, 0)
 }
 
 /// The objectives sorted by name: the order in which a problem lists them must not decide which
@@ -100,7 +107,6 @@ fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Algorithm;
 
     fn config(preference: Preference, algorithm: Algorithm) -> Config {
         Config { preference, algorithm, ..Config::default() }

@@ -8,9 +8,9 @@ use unyoke_lab::report::page;
 use unyoke_run::{Looked, StudyFile};
 
 use crate::arguments::StudyArgument;
+use crate::commands::study_report::report;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
-use crate::study_report::report;
 
 /// Arguments of `unyoke report`.
 #[derive(Debug, Args)]
