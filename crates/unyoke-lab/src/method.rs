@@ -2,7 +2,7 @@
 //! C-MOKG under a name of its own.
 
 use crate::error::Error;
-use unyoke::{Algorithm, Config, Discretisation};
+use unyoke::{Algorithm, Config, Deterministic, Discretisation};
 
 /// Most inputs for which the grid of the paper is small enough.
 const GRID_INPUTS: usize = 2;
@@ -13,8 +13,8 @@ pub enum Method {
     /// With the published settings; on more inputs than the paper's two, where its grid of designs
     /// would be too large, the engine's own set of designs.
     Published(Algorithm),
-    /// C-MOKG with the designs that are best now for the step's weights added to the grid; see
-    /// `docs/discretisation.md`.
+    /// C-MOKG with the designs that are best now for the step's weights added to the grid, and
+    /// deterministic objectives interpolated; see `docs/discretisation.md`.
     ImprovedCMokg,
 }
 
@@ -48,7 +48,12 @@ impl Method {
         let paper = Config { algorithm: self.algorithm(), ..Config::paper() };
         match self {
             Self::Published(_) if inputs <= GRID_INPUTS => paper,
-            _ => Config { discretisation: Discretisation::Auto, ..paper },
+            Self::Published(_) => Config { discretisation: Discretisation::Auto, ..paper },
+            Self::ImprovedCMokg => Config {
+                discretisation: Discretisation::Auto,
+                deterministic: Deterministic::Interpolated,
+                ..paper
+            },
         }
     }
 }
@@ -85,7 +90,8 @@ mod tests {
         assert_eq!(published.discretisation, Discretisation::Grid { per_input: 11 });
         assert_eq!(published.lengthscales, Lengthscales::PerInput);
         let improved = Method::ImprovedCMokg.config(2);
-        assert_eq!(improved, Config { discretisation: Discretisation::Auto, ..published });
+        assert_eq!(improved.discretisation, Config::default().discretisation);
+        assert_eq!(improved.deterministic, Config::default().deterministic);
         let many = Method::Published(Algorithm::CMokg).config(6);
         assert_eq!(many.discretisation, Discretisation::Auto);
     }

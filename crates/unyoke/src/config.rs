@@ -32,6 +32,10 @@ pub struct Config {
     pub units: Units,
     /// Whether inputs share a length scale.
     pub lengthscales: Lengthscales,
+    /// How closely models follow the values of objectives that are declared deterministic.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "Deterministic::of_format_1")]
+    pub deterministic: Deterministic,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -54,6 +58,7 @@ impl Default for Config {
             preference: Preference::default(),
             units: Units::default(),
             lengthscales: Lengthscales::default(),
+            deterministic: Deterministic::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -71,6 +76,7 @@ impl Config {
             initial: Initial { designs: Some(6), ..Initial::default() },
             units: Units::Raw,
             lengthscales: Lengthscales::PerInput,
+            deterministic: Deterministic::Smoothed,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -368,6 +374,33 @@ pub enum Lengthscales {
     /// One for each input: some matter more than others.
     #[default]
     PerInput,
+}
+
+/// How closely models follow the values of objectives that are declared deterministic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deterministic {
+    /// To a thousandth of their standard deviation. Where an objective is known that well, it is not
+    /// measured again: the value would only repeat what is known.
+    #[default]
+    Interpolated,
+    /// To a hundredth, as published. A model then believes that measuring right beside a known
+    /// value teaches something, which no measurement without noise does.
+    Smoothed,
+}
+
+impl Deterministic {
+    fn of_format_1() -> Self {
+        Self::Smoothed
+    }
+
+    /// The noise variance of the models, as a fraction of the observed variance.
+    pub(crate) fn noise(self) -> f64 {
+        match self {
+            Self::Interpolated => 1e-6,
+            Self::Smoothed => 1e-4,
+        }
+    }
 }
 
 /// Designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).

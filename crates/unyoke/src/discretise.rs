@@ -237,7 +237,7 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Lengthscales, Units};
+    use crate::config::{Config, Lengthscales};
     use crate::problem::Problem;
     use crate::surrogate::{Observed, Row};
 
@@ -259,7 +259,8 @@ mod tests {
             expected: Points::new(inputs),
         });
         let outputs: Vec<Observed<'_>> = outputs.collect();
-        let surrogate = Surrogate::fit(&outputs, Lengthscales::Isotropic, Units::Raw).unwrap();
+        let config = Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() };
+        let surrogate = Surrogate::fit(&outputs, &config).unwrap();
         [1, 2].map(|seed| {
             let weights = sobol::simplex(2, 4, seed).unwrap();
             let (space, surrogate) = (&space, &surrogate);

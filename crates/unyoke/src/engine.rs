@@ -10,7 +10,7 @@ use crate::acquisition::ma_kg::{MaKg, Observation};
 use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
-use crate::config::{Algorithm, Config, FrontSearch};
+use crate::config::{Algorithm, Config, Deterministic, FrontSearch};
 use crate::cost::Cost;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
@@ -98,7 +98,10 @@ impl<'h> Engine<'h> {
             best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
-        let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
+        let taken = |option: usize, x: &[f64]| {
+            let x = self.canonical(x);
+            self.is_taken(option, &x) || self.is_known(&surrogate, option, &x)
+        };
         let found = best_of_each_option(&*acquisition, &self.costs(), &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
         let mut notes = self.model_notes(&surrogate);
@@ -208,7 +211,7 @@ impl<'h> Engine<'h> {
         };
         let observed: Vec<Observed<'_>> =
             (0..self.problem().objectives.len()).map(observed).collect::<Result<_>>()?;
-        Ok(Surrogate::fit(&observed, self.config().lengthscales, self.config().units)?)
+        Ok(Surrogate::fit(&observed, self.config())?)
     }
 
     /// What this step looks at.
@@ -450,6 +453,18 @@ impl<'h> Engine<'h> {
         let repeatable = self.problem().objectives[objective].noise != Noise::Deterministic;
         history.pending(objective).chain(history.failed(objective)).any(same)
             || (!repeatable && history.observations(objective).any(|(at, _)| same(at)))
+    }
+
+    /// Whether nothing can be learned from this option there: all that would be measured is
+    /// deterministic, and known as well as a measurement at this very design would make it known.
+    fn is_known(&self, surrogate: &Surrogate, option: usize, x: &[f64]) -> bool {
+        let negligible = self.config().deterministic.noise();
+        let known = |m: &usize| {
+            self.problem().objectives[*m].noise == Noise::Deterministic
+                && surrogate.outputs[*m].gp.predict(x).is_ok_and(|p| p.variance <= negligible)
+        };
+        self.config().deterministic == Deterministic::Interpolated
+            && self.options()[option].iter().all(known)
     }
 
     /// The encoding of the design that `x` stands for: what a history would hold.

@@ -33,8 +33,8 @@ mod study;
 mod cases;
 
 pub use config::{
-    Algorithm, Config, Discretisation, FrontSearch, Initial, Lengthscales, Preference, Search,
-    Units,
+    Algorithm, Config, Deterministic, Discretisation, FrontSearch, Initial, Lengthscales,
+    Preference, Search, Units,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};

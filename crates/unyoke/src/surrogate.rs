@@ -8,7 +8,7 @@
 //! hyper-parameters are fitted on some of them, and the model itself is conditioned on those that
 //! `subset` chooses.
 
-use crate::config::{Lengthscales, Units};
+use crate::config::{Config, Lengthscales, Units};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Objective};
 use crate::subset::Candidates;
 use std::cmp::Ordering;
@@ -124,8 +124,8 @@ impl std::fmt::Display for ModelNote {
     }
 }
 
-/// Noise variance of a deterministic objective, as a fraction of its observed variance.
-const NEGLIGIBLE_NOISE: f64 = 1e-4;
+/// Least fitted noise variance, as a fraction of the observed variance.
+const LEAST_NOISE: f64 = 1e-4;
 
 /// Most designs that hyper-parameters are fitted on, and most that a model is conditioned on.
 const FIT_DESIGNS: usize = 400;
@@ -133,18 +133,14 @@ const MODEL_DESIGNS: usize = 1500;
 
 impl Surrogate {
     /// Fits each objective's model to what was observed.
-    pub(crate) fn fit(
-        observed: &[Observed<'_>],
-        lengthscales: Lengthscales,
-        units: Units,
-    ) -> Result<Self> {
-        let drafts = observed.iter().map(|one| Draft::new(one, lengthscales));
+    pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
+        let drafts = observed.iter().map(|one| Draft::new(one, config));
         let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
         let modelled = modelled(&drafts)?;
         let mut outputs = Vec::with_capacity(observed.len());
         for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
             let gp = condition_on_expected(draft.condition(data)?, &observed.expected)?;
-            let unit = match units {
+            let unit = match config.units {
                 Units::Standardised => 1.0,
                 Units::Raw => draft.map.scale(),
             };
@@ -189,7 +185,7 @@ struct Draft {
 const FAMILY: Family = Family::Matern52;
 
 impl Draft {
-    fn new(observed: &Observed<'_>, lengthscales: Lengthscales) -> Result<Self> {
+    fn new(observed: &Observed<'_>, config: &Config) -> Result<Self> {
         let rows = sorted_rows(observed);
         let map = standardizer(&rows)?;
         let data = standardised(observed.dim, &rows, &map)?;
@@ -206,7 +202,7 @@ impl Draft {
             let hyper = known_hyper(known, observed.sign, &map);
             return Ok(Self { data, map, hyper, cautious: None, notes });
         }
-        let model = model(observed, &data, &map, lengthscales)?;
+        let model = model(observed, &data, &map, config)?;
         let cautious = Hyper { noise: 1e-2, ..prior_hyper(&model) };
         let hyper = fitted(observed.objective, &rows, &data, &map, model, &mut notes);
         let mut draft =
@@ -365,7 +361,7 @@ fn model(
     observed: &Observed<'_>,
     data: &Data,
     map: &Standardizer,
-    lengthscales: Lengthscales,
+    config: &Config,
 ) -> Result<Model> {
     let objective = observed.objective;
     let gamma = |prior: &Option<GammaPrior>, otherwise: GammaPrior| {
@@ -376,12 +372,13 @@ fn model(
     // categorical parameter counts once, however many inputs it has: its choices are 1 apart.
     let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
     let noise_prior = gamma(&objective.priors.noise, GammaPrior { shape: 1.1, rate: 0.05 })?;
-    let fitted = fit::Noise::Fitted { prior: Some(noise_prior), lower: NEGLIGIBLE_NOISE };
+    let fitted = fit::Noise::Fitted { prior: Some(noise_prior), lower: LEAST_NOISE };
+    let negligible = config.deterministic.noise();
     let noise = match objective.noise {
         Noise::Noisy => fitted,
         // Values at one design that differ are noise, whatever was declared.
-        Noise::Deterministic if data.scatter() > NEGLIGIBLE_NOISE => fitted,
-        Noise::Deterministic => fit::Noise::Fixed(NEGLIGIBLE_NOISE),
+        Noise::Deterministic if data.scatter() > negligible => fitted,
+        Noise::Deterministic => fit::Noise::Fixed(negligible),
         Noise::Known { sd } => {
             let relative = (sd / map.scale()).powi(2);
             fit::Noise::Fixed(relative.clamp(1e-8, 1e8))
@@ -389,7 +386,7 @@ fn model(
     };
     Ok(Model {
         family: FAMILY,
-        lengthscales: match lengthscales {
+        lengthscales: match config.lengthscales {
             Lengthscales::Isotropic => fit::Lengthscales::Isotropic,
             Lengthscales::PerInput => fit::Lengthscales::PerInput,
         },

@@ -7,7 +7,8 @@ use unyoke_math::sobol;
 /// The model of one objective on the unit square, from values at the given points.
 fn output(objective: &Objective, points: &Points, values: &[f64]) -> Output {
     let observed = observed(objective, points, values);
-    let fitted = Surrogate::fit(&[observed], Lengthscales::Isotropic, Units::Raw);
+    let config = Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() };
+    let fitted = Surrogate::fit(&[observed], &config);
     fitted.unwrap().outputs.remove(0)
 }
 
