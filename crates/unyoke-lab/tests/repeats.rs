@@ -24,8 +24,7 @@ fn no_design_is_measured_right_beside_a_noise_free_value() {
     };
     let instance = &settings.instances(&[2]).unwrap()[0];
     let target = Target::of(instance).unwrap();
-    let rows =
-        run(instance, &target, Method::ImprovedCMokg, &settings.protocol(), |_| ()).unwrap();
+    let rows = run(instance, &target, Method::ImprovedCMokg, &settings.protocol(), |_| ()).unwrap();
     let close: Vec<f64> = distances(&rows).into_iter().filter(|d| *d < 1e-3).collect();
     assert_eq!(close, Vec::<f64>::new());
     let last = rows.last().unwrap().metrics.unwrap();

@@ -5,6 +5,7 @@ mod jes_lb;
 mod log_kg;
 mod noisy_ehvi;
 mod par_ego;
+mod theory;
 
 use super::c_mokg::CMokg;
 use super::ma_kg::{MaKg, Observation};

@@ -4,11 +4,14 @@ use super::*;
 use unyoke_math::random::Rng;
 use unyoke_math::sobol;
 
+fn isotropic() -> Config {
+    Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() }
+}
+
 /// The model of one objective on the unit square, from values at the given points.
 fn output(objective: &Objective, points: &Points, values: &[f64]) -> Output {
     let observed = observed(objective, points, values);
-    let config = Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() };
-    let fitted = Surrogate::fit(&[observed], &config);
+    let fitted = Surrogate::fit(&[observed], &isotropic());
     fitted.unwrap().outputs.remove(0)
 }
 
@@ -120,7 +123,7 @@ fn designs_that_are_good_for_another_objective_stay_as_well() {
     let other: Vec<f64> = points.rows().map(hill).collect();
     let (f, g) = (Objective::maximise("f", 1.0), Objective::maximise("g", 1.0));
     let drafts = [observed(&f, &points, &flat), observed(&g, &points, &other)];
-    let drafts = drafts.iter().map(|one| Draft::new(one, Lengthscales::Isotropic).unwrap());
+    let drafts = drafts.iter().map(|one| Draft::new(one, &isotropic()).unwrap());
     let [kept, _] = &modelled(&drafts.collect::<Vec<_>>()).unwrap()[..] else { panic!() };
     let best = unyoke_math::optimize::largest(&other, 20);
     assert!(best.iter().all(|&i| kept.points().rows().any(|x| x == points.row(i))));
