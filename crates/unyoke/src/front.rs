@@ -115,7 +115,12 @@ pub(crate) fn recommended(
     if designs.len() <= count {
         return Ok(designs);
     }
-    let utilities: Vec<Vec<f64>> = weights.rows().map(|row| surrogate.weigh(row, &means)).collect();
+    let mut utilities = Points::zeros(weights.len(), designs.len());
+    for (q, row) in weights.rows().enumerate() {
+        for (i, utility) in surrogate.weigh(row, &means).into_iter().enumerate() {
+            utilities.row_mut(i)[q] = utility;
+        }
+    }
     let mut chosen = least_loss(&utilities, count.div_ceil(2));
     let all: Vec<usize> = (0..designs.len()).collect();
     add_farthest(&in_ranges(&means), &mut chosen, &all, count);
@@ -157,28 +162,32 @@ pub(crate) fn with_best_for_weights(
     Ok(designs)
 }
 
-/// Up to `count` options, each the one that raises Σ_q max over those chosen of `utilities[q]`
-/// most; fewer where no other raises it. At least 1 − 1/e of what the best choice would gain.
-fn least_loss(utilities: &[Vec<f64>], count: usize) -> Vec<usize> {
-    let options = utilities.first().map_or(0, Vec::len);
-    let mut reached: Vec<f64> =
-        utilities.iter().map(|row| row.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+/// Up to `count` options, each the one that most raises the sum over columns of the largest utility
+/// of those chosen; fewer where no other raises it. `utilities` has a row for each option.
+///
+/// What an option adds only shrinks as others are chosen, so that most sums need no update (Minoux
+/// 1978). The choice gains at least 1 − 1/e of what the best one would.
+fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
+    let mut reached = vec![f64::INFINITY; utilities.dim()];
+    for row in utilities.rows() {
+        reached.iter_mut().zip(row).for_each(|(reached, utility)| *reached = reached.min(*utility));
+    }
+    let gain = |reached: &[f64], i: usize| -> f64 {
+        utilities.row(i).iter().zip(reached).map(|(u, reached)| (u - reached).max(0.0)).sum()
+    };
+    let top = |gains: &[f64]| {
+        let larger = |best: usize, i: usize| if gains[i] > gains[best] { i } else { best };
+        (0..gains.len()).reduce(larger)
+    };
+    let mut gains: Vec<f64> = (0..utilities.len()).map(|i| gain(&reached, i)).collect();
     let mut chosen = Vec::new();
-    while chosen.len() < count {
-        let mut gains = vec![0.0; options];
-        for (row, reached) in utilities.iter().zip(&reached) {
-            for (gain, utility) in gains.iter_mut().zip(row) {
-                *gain += (utility - reached).max(0.0);
-            }
-        }
-        match largest(&gains, 1)[..] {
-            [next] if gains[next] > 0.0 => {
-                for (reached, row) in reached.iter_mut().zip(utilities) {
-                    *reached = reached.max(row[next]);
-                }
-                chosen.push(next);
-            }
-            _ => break,
+    while let Some(next) = top(&gains).filter(|&i| gains[i] > 0.0 && chosen.len() < count) {
+        gains[next] = gain(&reached, next);
+        if top(&gains) == Some(next) && gains[next] > 0.0 {
+            let row = utilities.row(next).iter();
+            reached.iter_mut().zip(row).for_each(|(reached, u)| *reached = reached.max(*u));
+            gains[next] = 0.0;
+            chosen.push(next);
         }
     }
     chosen
@@ -215,4 +224,37 @@ fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Poin
         }
     }
     Ok(seeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke_math::sobol;
+
+    #[test]
+    fn sums_that_are_not_updated_change_no_choice() {
+        for (options, seed) in [(7, 2), (60, 3), (300, 4)] {
+            let utilities = sobol::cube(9, options, seed).unwrap();
+            let sum = |chosen: &[usize]| -> f64 {
+                let best =
+                    |q: usize| chosen.iter().map(|&i| utilities.row(i)[q]).fold(0.0, f64::max);
+                (0..9).map(best).sum()
+            };
+            let chosen = least_loss(&utilities, 5);
+            let mut so_far = vec![];
+            for next in chosen {
+                let with = |i: usize| [&so_far[..], &[i]].concat();
+                let most = (0..options).map(|i| sum(&with(i))).fold(0.0, f64::max);
+                assert!((sum(&with(next)) - most).abs() < 1e-12, "{so_far:?}");
+                so_far.push(next);
+            }
+            assert_eq!(so_far.len(), options.min(5));
+        }
+    }
+
+    #[test]
+    fn options_that_nobody_wants_are_not_chosen() {
+        let utilities = Points::from_rows(2, [[1.0, 0.0], [0.4, 0.4], [0.0, 2.0], [1.0, 0.0]]);
+        assert_eq!(least_loss(&utilities.unwrap(), 4), [2, 0]);
+    }
 }
