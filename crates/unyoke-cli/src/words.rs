@@ -4,6 +4,7 @@ use std::time::Duration;
 use unyoke::{Design, Direction, Parameter, Problem};
 
 use crate::failure::Failure;
+use crate::output::one_line;
 
 /// A number to about four digits; the exact one is in JSON.
 pub(crate) fn short(value: f64) -> String {
@@ -36,14 +37,14 @@ pub(crate) fn plus_minus(mean: f64, sd: f64) -> String {
 /// A design in one line, in the order of the problem.
 pub(crate) fn design(problem: &Problem, design: &Design) -> String {
     let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(design, p)));
-    pairs.collect::<Vec<_>>().join(" ")
+    one_line(&pairs.collect::<Vec<_>>().join(" "))
 }
 
 /// A design in one line with all digits, for whoever is to build it.
 pub(crate) fn exact_design(problem: &Problem, design: &Design) -> String {
     let value = |p: &Parameter| design.get(p.name()).map_or("?".to_owned(), ToString::to_string);
     let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(p)));
-    pairs.collect::<Vec<_>>().join(" ")
+    one_line(&pairs.collect::<Vec<_>>().join(" "))
 }
 
 /// The value of a parameter, for people.
@@ -54,6 +55,28 @@ pub(crate) fn value(design: &Design, parameter: &Parameter) -> String {
         }
         (Some(value), _) => value.to_string(),
         (None, _) => "?".to_owned(),
+    }
+}
+
+/// Whether more was spent than planned, by more than the rounding of a sum. Only evaluations that
+/// were withdrawn and then made after all can do that.
+pub(crate) fn is_over_budget(spent: f64, budget: Option<f64>) -> bool {
+    budget.is_some_and(|budget| spent > budget * (1.0 + 1e-9))
+}
+
+/// What was spent, compared with what may be.
+pub(crate) fn spent_of(spent: f64, budget: Option<f64>) -> String {
+    match budget {
+        None => format!("spent {}", short(spent)),
+        Some(budget) if is_over_budget(spent, Some(budget)) => {
+            format!(
+                "spent {}, {} over the budget of {}",
+                short(spent),
+                short(spent - budget),
+                short(budget)
+            )
+        }
+        Some(budget) => format!("spent {} of {}", short(spent), short(budget)),
     }
 }
 
@@ -68,7 +91,7 @@ pub(crate) fn time(duration: Duration) -> String {
 }
 
 /// "minimise" or "maximise".
-pub(crate) fn goal(direction: Direction) -> &'static str {
+pub(crate) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Minimise => "minimise",
         Direction::Maximise => "maximise",
@@ -112,7 +135,7 @@ pub(crate) fn with_value(
             design.with(name, text.parse::<f64>().map_err(|_| wrong("a number"))?)
         }
         Parameter::Integer { .. } => {
-            design.with(name, text.parse::<i64>().map_err(|_| wrong("a whole number"))?)
+            design.with(name, text.parse::<i64>().map_err(|_| wrong("an integer"))?)
         }
         Parameter::Categorical { .. } => design.with(name, text),
     })
@@ -152,6 +175,14 @@ mod tests {
         ] {
             assert_eq!(plus_minus(mean, sd), text);
         }
+    }
+
+    #[test]
+    fn spending_beyond_the_budget_is_called_so() {
+        assert_eq!(spent_of(2.0, None), "spent 2");
+        assert_eq!(spent_of(2.0, Some(3.0)), "spent 2 of 3");
+        assert_eq!(spent_of(0.1 + 0.2, Some(0.3)), "spent 0.3 of 0.3");
+        assert_eq!(spent_of(2.0, Some(1.0)), "spent 2, 1 over the budget of 1");
     }
 
     #[test]

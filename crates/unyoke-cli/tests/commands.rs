@@ -51,7 +51,11 @@ fn a_study_can_be_made_by_hand() {
     assert_eq!(statuses, ["told", "told", "failed", "withdrawn"]);
     assert_eq!(place.spent(), 6.0, "1 and 4, and 1 for the failure");
 
-    assert!(place.fails(&["tell", "0", "1"], 1).contains("evaluation 0 was told before"));
+    assert!(
+        place
+            .fails(&["tell", "0", "1"], 1)
+            .contains("evaluation 0 is already recorded as completed")
+    );
     assert!(place.fails(&["tell", "99", "1"], 1).contains("no evaluation 99"));
     assert!(place.fails(&["tell", "1", "nan"], 1).contains("--failed"));
     assert!(place.fails(&["run"], 3).contains("needs a command"));
@@ -65,7 +69,10 @@ fn what_was_asked_for_by_hand_is_left_to_the_hand() {
     assert_eq!((done["spent"].as_f64(), done["pending"].as_u64()), (Some(17.0), Some(1)));
     assert_eq!(place.starts().get(&0), None);
     let status = place.text(&["status"]);
-    assert!(status.contains("asked for by hand: unyoke tell 0 VALUE"), "{status}");
+    assert!(
+        status.contains("asked for by hand; record its result: unyoke tell 0 VALUE"),
+        "{status}"
+    );
     place.text(&["tell", "0", "0.5"]);
     assert_eq!(place.spent(), 18.0);
 }
@@ -108,7 +115,7 @@ fn mistakes_in_a_table_are_told_row_by_row() {
         "bad.csv:5: mass is inf",
         "bad.csv:6:",
         "bad.csv:7: x is blank",
-        "5 mistakes, nothing was taken over",
+        "5 mistakes, nothing was imported",
     ] {
         assert!(said.contains(words), "{words:?} is missing:\n{said}");
     }

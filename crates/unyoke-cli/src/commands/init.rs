@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use unyoke_run::StudyFile;
 
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{complain, say};
 
 /// Arguments of `unyoke init`.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 fn interview(path: &Path) -> Result<String, Failure> {
     let mut answers = std::io::stdin().lock();
     let mut ask = |question: &str, table: Reader<'_>| loop {
-        eprint!("{question} ");
+        let _ = write!(std::io::stderr(), "{question} ");
         let mut line = String::new();
         match answers.read_line(&mut line) {
             Ok(0) => return Err(Failure::Refused("there are no more answers".to_owned())),
@@ -64,7 +64,7 @@ fn interview(path: &Path) -> Result<String, Failure> {
         match table(line.trim()) {
             Ok(table) => return Ok(table),
             Err(expected) => {
-                eprintln!("  that was not understood; an answer looks like {expected}")
+                complain(&format!("  that was not understood; an answer looks like {expected}"));
             }
         }
     };
@@ -85,13 +85,13 @@ fn interview(path: &Path) -> Result<String, Failure> {
         ),
     ];
     for (what, question, table) in lists {
-        eprintln!("{what}");
+        complain(what);
         let before = text.len();
         loop {
             match ask(question, table)? {
                 Some(table) => text += &table,
                 None if text.len() > before => break,
-                None => eprintln!("  at least one is needed"),
+                None => complain("  at least one is needed"),
             }
         }
     }

@@ -15,7 +15,7 @@ use unyoke_run::{Limits, Looked, StudyFile};
 
 use crate::commands::front::forecast;
 use crate::failure::Failure;
-use crate::words::{count, design, goal, short, value};
+use crate::words::{count, design, direction, short, value};
 
 /// Designs of the front that are shown.
 const POINTS: usize = 24;
@@ -67,7 +67,8 @@ fn made(file: &StudyFile, study: &Study) -> Vec<(String, String)> {
 
 fn front_section(study: &Study, front: &Front) -> Section {
     let problem = study.problem();
-    let titles = problem.objectives.iter().map(|o| format!("{} ({})", o.name, goal(o.direction)));
+    let titles =
+        problem.objectives.iter().map(|o| format!("{} ({})", o.name, direction(o.direction)));
     let predicted = front
         .points
         .iter()
