@@ -6,7 +6,6 @@ mod place;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -56,31 +55,22 @@ fn a_file_imported_by_many_at_once_is_imported_once() {
 fn what_is_asked_for_by_hand_belongs_to_whoever_asked() {
     let place = Place::new(PLAIN);
     place.text(&["ask"]);
-    let done = AtomicBool::new(false);
-    let asked = thread::scope(|scope| {
-        // Somebody who takes up whatever has no owner, as runs do.
-        scope.spawn(|| {
-            let store = store(&place);
-            let mut study = Study::open(store.clone()).unwrap();
-            while !done.load(Ordering::Relaxed) {
-                study.refresh().unwrap();
-                for evaluation in study.evaluations().iter().rev().take(2) {
-                    store.claim(evaluation.id, "a run", Duration::from_secs(600)).unwrap();
-                }
-            }
-        });
-        let asked = place.json(&["ask", "--count", "40"]);
-        done.store(true, Ordering::Relaxed);
-        asked
-    });
+    // A run that was faster to claim evaluations 1, 2 and 4, before they were even asked for.
+    let store = store(&place);
+    for evaluation in [1, 2, 4] {
+        store.claim(evaluation, "a run", Duration::from_secs(600)).unwrap();
+    }
+    let asked = place.json(&["ask", "--count", "3"]);
     let asked: Vec<u64> =
         asked.as_array().unwrap().iter().map(|one| one["evaluation"].as_u64().unwrap()).collect();
-    assert_eq!(asked.len(), 40);
-    for status in store(&place).leases().unwrap() {
-        if asked.contains(&status.lease.evaluation) {
-            assert_eq!(status.lease.owner, "by hand", "{status:?}");
-        }
+    assert_eq!(asked, [3, 5, 6]);
+    for status in store.leases().unwrap() {
+        let by_hand = status.lease.owner == "by hand";
+        let evaluation = status.lease.evaluation;
+        assert_eq!(by_hand, evaluation == 0 || asked.contains(&evaluation), "{status:?}");
     }
+    let pending = place.json(&["status"])["pending"].as_array().unwrap().len();
+    assert_eq!(pending, 7, "what the run took up is its own");
 }
 
 #[test]
