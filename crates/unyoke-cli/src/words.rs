@@ -25,13 +25,16 @@ pub(crate) fn short(value: f64) -> String {
 
 /// An expected value with its standard deviation, which has two digits, to the same place.
 pub(crate) fn plus_minus(mean: f64, sd: f64) -> String {
-    let digits = 1i32.saturating_sub(sd.log10().floor() as i32);
+    let place = sd.log10().floor() as i32;
     let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
-    if !plain || !(0..=6).contains(&digits) {
+    if !plain || !(-5..6).contains(&place) {
         return format!("{} ± {}", short(mean), short(sd));
     }
-    let digits = digits as usize;
-    format!("{mean:.digits$} ± {sd:.digits$}")
+    let digits = usize::try_from(1 - place).unwrap_or(0);
+    // Above a hundred the second digit stands before the point.
+    let unit = 10f64.powi((place - 1).max(0));
+    let rounded = |value: f64| if unit > 1.0 { (value / unit).round() * unit + 0.0 } else { value };
+    format!("{:.digits$} ± {:.digits$}", rounded(mean), rounded(sd))
 }
 
 /// A design in one line, in the order of the problem.
@@ -169,11 +172,36 @@ mod tests {
             (143.123, 4.505, "143.1 ± 4.5"),
             (-0.5, 0.1, "-0.50 ± 0.10"),
             (1234.5, 56.7, "1234 ± 57"),
-            (1234.5, 567.8, "1234 ± 567.8"),
+            (1234.5, 567.8, "1230 ± 570"),
+            (123_456.0, 2345.0, "123500 ± 2300"),
+            (0.0, 123.0, "0 ± 120"),
+            (-7.0, 250_000.0, "0 ± 250000"),
             (2.5, 0.0, "2.5 ± 0"),
             (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
         ] {
             assert_eq!(plus_minus(mean, sd), text);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_within_half_of_the_last_digit() {
+        for (mean, sd) in (0..2000).map(|i| f64::from(i) + 0.5).map(|i| {
+            let size = 10f64.powf((7.3 * i) % 9.0 - 3.0).min(9e5);
+            (size * (1.7 * i).sin(), 10f64.powf((3.1 * i) % 10.0 - 4.5))
+        }) {
+            let text = plus_minus(mean, sd);
+            let (shown_mean, shown_sd) = text.split_once(" ± ").unwrap();
+            let (shown_mean, shown_sd): (f64, f64) =
+                (shown_mean.parse().unwrap(), shown_sd.parse().unwrap());
+            let is_plain = mean.abs() >= 1e-3;
+            if is_plain {
+                // Two digits of the deviation: one unit of the second is a tenth of the first.
+                let unit = 10f64.powf(sd.log10().floor() - 1.0);
+                assert!((shown_sd - sd).abs() <= 0.5001 * unit, "{sd}: {text}");
+                assert!((shown_mean - mean).abs() <= 0.5001 * unit, "{mean}: {text}");
+                let units = shown_sd / unit;
+                assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
+            }
         }
     }
 

@@ -153,7 +153,7 @@ fn predictions_and_reasons_are_shown() {
     assert!(there[1]["options"][1]["gain"].is_number());
     assert!(place.text(&["explain", "--at", "x=0.5"]).contains("gain per cost"));
     assert!(place.fails(&["explain", "--at", "y=0.5"], 1).contains("\"y\""));
-    assert!(place.text(&["explain"]).contains("flips at"));
+    assert!(place.text(&["explain"]).contains("break-even cost"));
 
     let report = place.json(&["report", "--out", "page.html"]);
     assert_eq!(report["report"], "page.html");
@@ -252,7 +252,7 @@ fn a_study_file_is_written_from_answers() {
         let _ = child.stdin.take().unwrap().write_all(answers.as_bytes());
         child.wait().unwrap().code()
     };
-    let answers = "my beam\n50\nlength 0.1 2.0 log\nlayers 1 8 whole\nkind oak,steel\n\n\
+    let answers = "my beam\n50\nlength 0.1 2.0 log\nlayers 1 8 integer\nkind oak,steel\n\n\
                    mass minimise 1 echo {length}\ndrag maximise 4\n\n";
     assert_eq!(init("beam.toml", answers), Some(0));
     let checked = place.json(&["check", "beam.toml"]);

@@ -73,7 +73,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     ("low = 0.1", "low = 1e400", "low"),
     ("low = 0.1", "low = 3", "low"),
     ("low = 0.1", "low = 0\nscale = \"log\"", "log"),
-    ("low = 0.1", "low = 0.1\ntype = \"integer\"", "whole"),
+    ("low = 0.1", "low = 0.1\ntype = \"integer\"", "integer"),
     ("low = 0.1", "low = 0.1\nchoices = [\"a\"]", "choices"),
     ("low = 0.1\nhigh = 2.0", "choices = []", "choices"),
     ("low = 0.1\nhigh = 2.0", "choices = [\"a\", \"a\"]", "\"a\""),

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     }
     let study = opened.study;
     if asked.is_empty() && arguments.count > 0 {
-        let reason = "nothing more fits into the budget, or every design was evaluated";
+        let reason = "nothing more fits into the budget, or every design has been evaluated";
         return Err(Failure::Refused(reason.to_owned()));
     }
     if form == Form::Json {
