@@ -61,8 +61,8 @@ pub(crate) fn value(design: &Design, parameter: &Parameter) -> String {
     }
 }
 
-/// Whether more was spent than planned, by more than the rounding of a sum. Only evaluations that
-/// were withdrawn and then made after all can do that.
+/// Whether more was spent than the budget allows, by more than the rounding of a sum. A run never
+/// does that; a lower budget, or a withdrawn evaluation that was made after all, can.
 pub(crate) fn is_over_budget(spent: f64, budget: Option<f64>) -> bool {
     budget.is_some_and(|budget| spent > budget * (1.0 + 1e-9))
 }
