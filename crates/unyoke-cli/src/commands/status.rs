@@ -148,7 +148,8 @@ fn in_words(file: &StudyFile, standing: &Standing) -> String {
     }
     text += "\n";
     if is_over_budget(standing.spent, standing.budget) {
-        text += "the budget was lowered, or evaluations that had been withdrawn were made after all\n";
+        text +=
+            "the budget was lowered, or evaluations that had been withdrawn were made after all\n";
     }
     for (objective, most) in &standing.evaluations {
         text += &format!("at most {} of {objective}\n", count(*most as usize, "evaluation"));
