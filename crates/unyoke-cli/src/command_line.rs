@@ -36,17 +36,17 @@ file, 4 the store failed, 130 interrupted.";
 pub(crate) enum Command {
     /// Write a study file, from a few questions or as a commented template.
     Init(init::Arguments),
-    /// Check a study file: all mistakes at once, with their lines.
+    /// Check a study file and its store: all mistakes at once, with their lines.
     Check(check::Arguments),
     /// Run the study: choose evaluations, run their commands, until the budget is spent.
     Run(run::Arguments),
     /// Ask what to evaluate next, to do it by hand.
     Ask(ask::Arguments),
-    /// Tell what came out of an evaluation that was asked for.
+    /// Record the result of an evaluation: its value, a failure, or that it will not be made.
     Tell(tell::Arguments),
-    /// Take over results from a CSV file; a blank cell means "not measured".
+    /// Import results from a CSV file; a blank cell means "not measured".
     Import(import::Arguments),
-    /// Show how the study stands: values, failures, spending, what runs.
+    /// Show the state of the study: values, failures, spending, what is running.
     Status(status::Arguments),
     /// Show the predicted trade-offs, with uncertainty and what was measured.
     Front(front::Arguments),
@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Explain(explain::Arguments),
     /// Write a page with figures: front, spending, what to run next and why.
     Report(report::Arguments),
-    /// Write evaluations as CSV, or the whole journal as lines of JSON.
+    /// Write evaluations as CSV, or the journal as lines of JSON.
     Export(export::Arguments),
     /// Print the JSON Schema of study files, for editors.
     Schema,

@@ -3,11 +3,12 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
 
-use crate::words::{count, design, short, time};
+use crate::output::{complain, one_line};
+use crate::words::{count, design, short, spent_of, time};
 
 /// Resolution of the bar.
 const TICKS: u64 = 1000;
@@ -93,8 +94,8 @@ impl<'a> View<'a> {
         let what =
             format!("{evaluation:>5}  {objective} at {at}, cost {}{again}{why}", short(*cost));
         match &mut self.screen {
-            Some(screen) => screen.begin(*evaluation, what),
-            None => complain(&what),
+            Some(screen) => screen.begin(*evaluation, one_line(&what)),
+            None => complain(&one_line(&what)),
         }
     }
 
@@ -110,16 +111,15 @@ impl<'a> View<'a> {
     fn say(&self, text: &str) {
         match &self.screen {
             Some(screen) => {
-                let _ = screen.lines.println(text);
+                let _ = screen.lines.println(one_line(text));
             }
-            None => complain(text),
+            None => complain(&one_line(text)),
         }
     }
 
     fn spent(&mut self, spent: f64, committed: f64) {
         let Some(screen) = &mut self.screen else { return };
         let budget = self.file.budget.cost;
-        let of = budget.map_or_else(String::new, |budget| format!(" of {}", short(budget)));
         let under_way = match committed > spent {
             true => format!(", {} under way", short(committed - spent)),
             false => String::new(),
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
         let left = left.map_or_else(String::new, |left| format!(", about {} left", time(left)));
         let share = budget.map_or(0.0, |budget| (spent / budget).clamp(0.0, 1.0));
         screen.budget.set_position((share * TICKS as f64) as u64);
-        screen.budget.set_message(format!("spent {}{of}{under_way}{left}{gain}", short(spent)));
+        screen.budget.set_message(format!("{}{under_way}{left}{gain}", spent_of(spent, budget)));
     }
 }
 
@@ -158,11 +158,6 @@ impl Screen {
         line.enable_steady_tick(TICK);
         self.running.insert(evaluation, line);
     }
-}
-
-/// Writes a line to standard error. That nobody reads it any more is no reason to stop.
-fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn style_of(template: &str) -> ProgressStyle {

@@ -3,9 +3,10 @@
 //! Each command is a file in `commands`. Results go to standard output, everything else to standard
 //! error, and the exit code says what kind of trouble there was: `failure`.
 
-mod failure;
 mod output;
+mod failure;
 mod words;
+mod cells;
 mod arguments;
 mod live;
 mod commands;

@@ -247,8 +247,8 @@ fn an_unknown_field_finds_the_one_meant() {
 #[test]
 fn wrong_types_say_what_is_expected() {
     for (from, to, place, expected) in [
-        ("\"beam\"", "7", "7", "must be text in quotes, not a whole number"),
-        ("seed = 7", "seed = 7.5", "7.5", "must be a whole number, not a number with a point"),
+        ("\"beam\"", "7", "7", "must be text in quotes, not an integer"),
+        ("seed = 7", "seed = 7.5", "7.5", "must be an integer, not a number with a point"),
         ("seed = 7", "seed = -1", "-1", "study.seed cannot be -1"),
         ("low = 0.1", "low = true", "true", "must be a number, not true or false"),
         ("low = 0.1", "low = 2026-01-01", "2026-01-01", "must be a number, not a date"),
@@ -263,7 +263,7 @@ fn wrong_types_say_what_is_expected() {
         ),
         ("[study]", "[[run]]\n[study]", "[[run]]", "run must be a table, not a list"),
         ("cost = 1", "cost = {}", "cost", "must be a number, not a table"),
-        ("timeout = \"10m\"", "retries = 0.5", "0.5", "retries must be a whole number"),
+        ("timeout = \"10m\"", "retries = 0.5", "0.5", "retries must be an integer"),
         ("timeout = \"10m\"", "env = { A = 1 }", "1", "env.A must be text"),
         ("timeout = \"10m\"", "env = { 'A=B' = '1' }", "'A=B'", "cannot be the name of a variable"),
         ("timeout = \"10m\"", "noise = 'lots'", "'lots'", "noise cannot be \"lots\""),
@@ -400,7 +400,12 @@ fn missing_things_are_named_at_their_table() {
             "kind",
             "parameters.kind needs choices",
         ),
-        ("goal = \"minimise\"\ncost = 1\n", "cost = 1\n", "mass", "objectives.mass needs goal"),
+        (
+            "goal = \"minimise\"\ncost = 1\n",
+            "cost = 1\n",
+            "mass",
+            "objectives.mass needs direction",
+        ),
         ("cost = 1\n", "", "mass", "objectives.mass needs cost"),
     ] {
         let error = changed(from, to);
@@ -480,7 +485,7 @@ fn fields_that_do_not_go_together_are_refused() {
     assert_eq!(only(&error).0, "parameters.kind.low makes no sense for a parameter with choices");
     let error = changed("low = 0.1", "type = 'integer'\nchoices = ['a']\nlow = 1");
     assert!(error.lines().contains("parameters.length.choices makes no sense"));
-    assert!(error.lines().contains("parameters.length.high must be a whole number"));
+    assert!(error.lines().contains("parameters.length.high must be an integer"));
 }
 
 #[test]
@@ -600,4 +605,26 @@ fn anything_can_be_drawn() {
     }
     let error = StudyFile::parse("study.toml", b"\xff\xff\xff").unwrap_err();
     assert!(rendered(&error).contains("not UTF-8"));
+}
+
+#[test]
+fn a_direction_may_be_called_a_goal_but_not_said_twice() {
+    let with = |fields: &str| {
+        parse(&format!("[parameters.x]\nlow = 0\nhigh = 1\n[objectives.f]\n{fields}\ncost = 1\n"))
+    };
+    for name in ["direction", "goal"] {
+        for (word, direction) in [
+            ("minimise", unyoke::Direction::Minimise),
+            ("minimize", unyoke::Direction::Minimise),
+            ("maximise", unyoke::Direction::Maximise),
+            ("maximize", unyoke::Direction::Maximise),
+        ] {
+            let file = with(&format!("{name} = \"{word}\"")).unwrap();
+            assert_eq!(file.problem.objectives[0].direction, direction, "{name} = {word}");
+        }
+    }
+    let error = with("direction = \"minimise\"\ngoal = \"minimise\"").unwrap_err();
+    assert!(error.lines().contains("objectives.f.goal says again"), "{}", error.lines());
+    let error = with("direktion = \"minimise\"").unwrap_err();
+    assert!(error.lines().contains("did you mean \"direction\"?"), "{}", error.lines());
 }

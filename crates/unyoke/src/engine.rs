@@ -39,6 +39,9 @@ const DISCRETISATION: u64 = 3;
 const FRONTS: u64 = 4;
 const FANTASIES: u64 = 5;
 
+/// No reference point is further away from the values than so many of their standard deviations.
+const FARTHEST_REFERENCE: f64 = 1e30;
+
 /// The predicted Pareto set from which hypervolumes are climbed.
 const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
 const HYPERVOLUME_DESIGNS: usize = 64;
@@ -175,7 +178,9 @@ impl<'h> Engine<'h> {
         for (name, value) in point {
             let m = self.problem().objective_index(name)?;
             let value = self.history.space.to_internal(m, *value);
-            reference[m] = surrogate.outputs[m].map.standardize(value);
+            let standardised = surrogate.outputs[m].map.standardize(value);
+            // Values may differ by far less than the reference is away: that must not overflow.
+            reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
         }
         Ok(Some(reference))
     }

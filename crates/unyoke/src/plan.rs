@@ -104,7 +104,7 @@ fn behind(history: &History) -> Vec<(usize, usize)> {
         let here = || history.evaluations.iter().filter(move |e| e.objective == m);
         let have = here().filter(|e| matches!(e.status, Status::Pending | Status::Told(_))).count();
         let tried = history.asked().filter(|e| e.initial && e.objective == m).count();
-        (have < *count && tried < 2 * count + 4).then_some((tried, m))
+        (have < *count && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
     behind.sort_unstable();

@@ -415,12 +415,15 @@ fn prior_hyper(model: &Model) -> Hyper {
 
 /// Known hyper-parameters in standardised units.
 fn known_hyper(known: &KnownHyper, sign: f64, map: &Standardizer) -> Hyper {
+    // What is known may be many orders of magnitude away from what was observed.
+    const FARTHEST: f64 = 1e100;
     let square = map.scale() * map.scale();
+    let noise = (known.noise / square).max(1e-10 * known.outputscale / square);
     Hyper {
         lengthscales: known.lengthscales.clone(),
-        outputscale: known.outputscale / square,
-        noise: (known.noise / square).max(1e-10 * known.outputscale / square),
-        mean: map.standardize(sign * known.mean),
+        outputscale: (known.outputscale / square).clamp(1.0 / FARTHEST, FARTHEST),
+        noise: noise.clamp(1e-10 / FARTHEST, FARTHEST),
+        mean: map.standardize(sign * known.mean).clamp(-FARTHEST, FARTHEST),
     }
 }
 

@@ -18,8 +18,8 @@ use crate::words::{design, parse_design, short};
   unyoke explain                          the table that the next suggestion won
   unyoke explain --at length=0.5,layers=3 what is expected there, and what measuring it is worth
 
-\"flips at\" is the cost at which the choice would change: the winner must cost more than that to
-lose, the others less than that to win.")]
+The break-even cost is that at which the choice would change: the chosen evaluation must cost more
+than that to lose, the others less than that to win.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -136,7 +136,7 @@ pub(crate) fn options_table(
     options: &[OptionRow],
     chosen: Option<usize>,
 ) -> String {
-    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "flips at"];
+    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "break-even cost"];
     let mut table = Table::new(head);
     for (index, row) in options.iter().enumerate() {
         table.row([
@@ -159,6 +159,6 @@ pub(crate) fn row_as_json(row: &OptionRow) -> Value {
         "gain": row.gain(),
         "cost": row.cost,
         "gain_per_cost": row.gain_per_cost(),
-        "flips_at": row.flips_at,
+        "break_even_cost": row.flips_at,
     })
 }

@@ -12,6 +12,8 @@ use unyoke_lab::{
     write_report,
 };
 
+use crate::output::complain;
+
 /// Ticks of the progress bar per run.
 const TICKS: f64 = 1000.0;
 
@@ -162,12 +164,12 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
         Command::Check(arguments) => check(arguments),
         Command::Figures { dir } => {
             for file in write_figures(&dir)? {
-                eprintln!("{}", file.display());
+                complain(&format!("{}", file.display()));
             }
             Ok(ExitCode::SUCCESS)
         }
         Command::Report { dir } => {
-            eprintln!("{}", write_report(&dir)?.display());
+            complain(&format!("{}", write_report(&dir)?.display()));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -195,13 +197,13 @@ fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
 fn tell(lab: &Lab, outcome: &Outcome) -> ExitCode {
     let found =
         if outcome.before > 0 { format!(", {} found", outcome.before) } else { String::new() };
-    eprintln!(
+    complain(&format!(
         "{} runs made{found}; averages in {}",
         outcome.finished,
         lab.out.join("summary.csv").display()
-    );
+    ));
     for (path, error) in &outcome.failed {
-        eprintln!("{} failed: {error}", path.display());
+        complain(&format!("{} failed: {error}", path.display()));
     }
     if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -219,15 +221,15 @@ fn check(arguments: CheckArguments) -> Result<ExitCode, Error> {
         let found_here = [found.values, found.utility, found.hypervolume].map(f64::abs);
         if found_here.iter().zip(TOLERANCES).any(|(value, most)| *value > most) {
             good = false;
-            eprintln!("instance {} is off: {found_here:?}", found.instance);
+            complain(&format!("instance {} is off: {found_here:?}", found.instance));
         }
         worst = std::array::from_fn(|i| worst[i].max(found_here[i]));
     }
-    eprintln!("{} instances, largest differences (and what is allowed):", instances.len());
+    complain(&format!("{} instances, largest differences (and what is allowed):", instances.len()));
     let names =
         ["true values", "best expected utility, relative to the range", "hypervolume, relative"];
     for ((name, worst), most) in names.iter().zip(worst).zip(TOLERANCES) {
-        eprintln!("  {name}: {worst:.2e} ({most:.0e})");
+        complain(&format!("  {name}: {worst:.2e} ({most:.0e})"));
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -13,7 +13,7 @@ use crate::arguments::StudyArgument;
 use crate::commands::{front, report};
 use crate::failure::Failure;
 use crate::live::View;
-use crate::output::{Form, say, say_json};
+use crate::output::{Form, complain, say, say_json};
 use crate::words::{count, short};
 
 /// How many trade-offs are shown at the end.
@@ -175,9 +175,9 @@ fn in_words(ending: &Ending) -> String {
 /// What the search goes by was written down when the study began.
 fn warn_of_settings(file: &StudyFile, study: &Study) {
     if file.config != *study.config() || file.seed != study.seed() {
-        eprintln!(
+        complain(
             "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
-             those count"
+             those count",
         );
     }
 }
