@@ -2,7 +2,7 @@
 //! C-MOKG under a name of its own.
 
 use crate::error::Error;
-use unyoke::{Algorithm, Config, Deterministic, Discretisation};
+use unyoke::{Algorithm, Config, Deterministic, Discretisation, near};
 
 /// Most inputs for which the grid of the paper is small enough.
 const GRID_INPUTS: usize = 2;
@@ -62,10 +62,12 @@ impl std::str::FromStr for Method {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let known = || Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
-        Self::all().find(|method| method.name() == name).ok_or_else(|| Error::Setting {
-            what: "algorithms",
-            reason: format!("{name:?} is none of {}", known()),
+        Self::all().find(|method| method.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = Self::all().map(Self::name).collect();
+            let meant = near(name, known.iter().copied());
+            let hint = meant.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let reason = format!("{name:?} is none of {}{hint}", known.join(", "));
+            Error::Setting { what: "algorithms", reason }
         })
     }
 }
@@ -80,7 +82,8 @@ mod tests {
         for method in Method::all() {
             assert_eq!(method.name().parse::<Method>().unwrap(), method);
         }
-        assert!("c-mokg-better".parse::<Method>().unwrap_err().to_string().contains("improved"));
+        let error = "c-mokg-improvd".parse::<Method>().unwrap_err().to_string();
+        assert!(error.contains("did you mean c-mokg-improved?"), "{error}");
     }
 
     #[test]

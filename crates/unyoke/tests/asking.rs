@@ -5,9 +5,9 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
-    Algorithm, Config, Design, Discretisation, Event, FrontSearch, GammaPrior, Initial, Journal,
-    KnownHyper, Lengthscales, MemoryJournal, Noise, Objective, Parameter, Preference, Priors,
-    Problem, Scale, Search, Study, Units,
+    Algorithm, Config, Design, Deterministic, Discretisation, Event, FrontSearch, GammaPrior,
+    Initial, Journal, KnownHyper, Lengthscales, MemoryJournal, Noise, Objective, Parameter,
+    Preference, Priors, Problem, Scale, Search, Study, Units,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -129,11 +129,12 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
         prop::sample::select(Algorithm::ALL.to_vec()),
         prop::sample::select(vec![Units::Standardised, Units::Raw]),
         prop::sample::select(vec![Lengthscales::Isotropic, Lengthscales::PerInput]),
+        prop::sample::select(vec![Deterministic::Interpolated, Deterministic::Smoothed]),
     );
     let efforts = (search, front, 1..4usize, initial, discretisation());
     (kinds, efforts, preference(objectives), reference).prop_map(
         |(
-            (algorithm, units, lengthscales),
+            (algorithm, units, lengthscales, deterministic),
             (search, front, weights, designs, discretisation),
             preference,
             reference,
@@ -148,6 +149,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 preference,
                 units,
                 lengthscales,
+                deterministic,
                 discretisation,
                 search,
                 front,

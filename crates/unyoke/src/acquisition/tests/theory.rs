@@ -80,6 +80,7 @@ fn no_gain_exceeds_the_residual_uncertainty() {
 #[test]
 fn an_evaluation_is_expected_to_lower_the_residual_uncertainty_by_its_gain() {
     const STEPS: usize = 4000;
+    let mut compared = 0;
     for (surrogate, set, weights, _) in rounds() {
         let now: Vec<Vec<f64>> =
             surrogate.outputs.iter().map(|o| o.gp.means(&set).unwrap()).collect();
@@ -101,9 +102,12 @@ fn an_evaluation_is_expected_to_lower_the_residual_uncertainty_by_its_gain() {
                 rise += step * normal::pdf(z) * (best(weights, &then) - best(weights, &now));
             }
             let gain = gain(&surrogate, &set, weights, m, x);
-            assert!((rise / gain - 1.0).abs() < 1e-4, "{rise} and {gain}");
+            // What is left of a rise below 1e-12 is the rounding of conditioned means.
+            assert!((rise - gain).abs() < 1e-4 * gain + 1e-12, "{rise} and {gain}");
+            compared += usize::from(gain > 1e-6);
         }
     }
+    assert!(compared >= 16, "only {compared} gains are large enough to compare");
 }
 
 /// Lemma: |α(x, m; λ) − α(x, m; λ′)| ≤ 2/c_m ‖λ − λ′‖ E max_j ‖f(x_j)‖.
