@@ -99,6 +99,15 @@ pub enum Error {
     /// The journal could not be read or written.
     #[error(transparent)]
     Journal(JournalError),
+    /// Others wrote to the journal each time before this program could.
+    #[error(
+        "other programs wrote to the study {times} times before this one could; nothing was lost: \
+         start it again, with fewer programs at a time"
+    )]
+    Contended {
+        /// How often.
+        times: u32,
+    },
     /// A journal written by a newer version of this crate.
     #[error("the journal has format {found}, this version reads up to format {known}")]
     Format {
