@@ -10,7 +10,7 @@ use unyoke_run::{Error, StudyFileError};
 const FAILED: u8 = 1;
 pub(crate) const STUDY_FILE: u8 = 3;
 const STORE: u8 = 4;
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
 #[derive(Debug)]

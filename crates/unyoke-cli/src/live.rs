@@ -67,6 +67,9 @@ impl<'a> View<'a> {
             Progress::GivenUp { evaluation, reason } => {
                 self.end(evaluation, &format!("given up: {reason}"));
             }
+            Progress::Left { evaluation, reason } => {
+                self.end(evaluation, &format!("left for the next run after: {reason}"));
+            }
             Progress::Spent { spent, committed } => self.spent(spent, committed),
             Progress::Finishing { running } if running > 0 => {
                 let running = count(running, "evaluation");

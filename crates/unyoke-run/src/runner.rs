@@ -6,28 +6,31 @@
 
 mod heartbeat;
 mod limits;
+mod asking;
 mod owner;
 mod progress;
 mod step;
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use unyoke::{Evaluation, Permission, Status, Study, Suggestion};
-use unyoke_store::Store;
+use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
+use unyoke_store::{LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
 use crate::process::{Attempt, Layout, Spec, Supervisor};
 use crate::study_file::StudyFile;
 
+use asking::{Asking, Basis, Choice, Question};
 use heartbeat::Heartbeat;
 use owner::Owner;
 use step::{Settled, Step};
 
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
-pub use progress::{Ending, Interrupt, Progress, Summary, Underway};
+pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.
@@ -51,11 +54,18 @@ pub struct Runner<'a> {
     heartbeat: Heartbeat,
     /// What runs here.
     jobs: Vec<Job>,
-    /// Told by watchers when an attempt has ended.
-    ended: (Sender<Ended>, Receiver<Ended>),
+    /// Told by the threads that wait for something.
+    happened: (Sender<Happened>, Receiver<Happened>),
+    /// Evaluations that must be gone on with: an attempt has ended.
+    ended: VecDeque<u64>,
+    /// The next evaluation is being chosen.
+    asking: Option<Asking>,
+    /// From here, there was nothing to ask for.
+    vain: Option<Basis>,
     began: Instant,
     finished: usize,
     failed: usize,
+    suggestions: Suggestions,
     /// Why nothing new is started.
     ending: Option<Ending>,
     tell: &'a mut dyn FnMut(Progress),
@@ -71,8 +81,14 @@ struct Job {
     stopped: bool,
 }
 
-/// Says that an attempt at this evaluation has ended, or that it cannot be watched.
-type Ended = (u64, Result<()>);
+/// What the threads of a runner tell it.
+#[derive(Debug)]
+enum Happened {
+    /// An attempt at this evaluation has ended, or cannot be watched.
+    Ended(u64, Result<()>),
+    /// The next evaluation has been chosen.
+    Chosen,
+}
 
 impl<'a> Runner<'a> {
     /// Opens the study of a file, or begins it. All that happens is told to `tell`.
@@ -95,10 +111,14 @@ impl<'a> Runner<'a> {
             supervisor,
             interrupt,
             jobs: vec![],
-            ended: channel(),
+            happened: channel(),
+            ended: VecDeque::new(),
+            asking: None,
+            vain: None,
             began: Instant::now(),
             finished: 0,
             failed: 0,
+            suggestions: Suggestions::default(),
             ending: None,
             tell,
         })
@@ -121,26 +141,36 @@ impl<'a> Runner<'a> {
             failed: self.failed,
             pending: pending.count(),
             spent: self.study.spent(),
+            suggestions: self.suggestions,
         })
     }
 
     fn work(&mut self) -> Result<Ending> {
         self.tell_spent();
         loop {
-            self.study.refresh()?;
-            self.stop_withdrawn();
-            if self.interrupt.times() > 1 {
-                self.stop_all()?;
-                return Ok(Ending::Interrupted);
+            if let Some(ending) = self.go_round()? {
+                return Ok(ending);
             }
-            if self.may_start() {
-                self.fill_slots()?;
-            }
-            if self.jobs.is_empty() {
-                return Ok(self.ending.take().unwrap_or_else(|| self.nothing_left()));
-            }
-            self.await_ended()?;
         }
+    }
+
+    /// Attends to everything once, then waits a little for something to happen. Tells why the run
+    /// ends, if it does.
+    fn go_round(&mut self) -> Result<Option<Ending>> {
+        self.advance_ended()?;
+        self.study.refresh()?;
+        self.stop_withdrawn();
+        if self.interrupt.times() > 1 {
+            self.stop_all()?;
+            return Ok(Some(Ending::Interrupted));
+        }
+        self.ask_for_choice()?;
+        self.fill_slots()?;
+        if self.jobs.is_empty() && self.asking.is_none() {
+            return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
+        }
+        self.listen()?;
+        Ok(None)
     }
 
     /// Whether anything new may be started; if not, that is told once.
@@ -180,11 +210,14 @@ impl<'a> Runner<'a> {
 
     /// Takes up what others left behind, then asks for more, while there are slots.
     fn fill_slots(&mut self) -> Result<()> {
-        while self.ending.is_none()
-            && self.interrupt.times() == 0
-            && self.jobs.len() < self.file.run.slots
-        {
-            if !self.take_up()? && !self.ask()? {
+        while self.may_start() && self.jobs.len() < self.file.run.slots {
+            // What is being chosen will need a slot.
+            let is_reserved =
+                self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
+            if !is_reserved && self.take_up()? {
+                continue;
+            }
+            if self.asking.is_some() || !self.choose()? {
                 break;
             }
         }
@@ -198,12 +231,20 @@ impl<'a> Runner<'a> {
         let candidate = |e: &&Evaluation| {
             e.status == Status::Pending && !here(e.id) && limits.has_slot(e.objective)
         };
-        let candidates: Vec<u64> =
+        let mut candidates: Vec<u64> =
             self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
         if candidates.is_empty() {
             return Ok(false);
         }
         owner::release_those_of_the_dead(&self.layout, &self.store)?;
+        for LeaseStatus { lease, .. } in self.store.leases()?.into_iter().filter(LeaseStatus::is_live) {
+            if lease.owner == self.owner.name && !here(lease.evaluation) {
+                // We have it and do not know: the answer to our claim was lost.
+                self.store.release(&lease)?;
+            } else {
+                candidates.retain(|id| *id != lease.evaluation);
+            }
+        }
         for evaluation in candidates {
             if self.begin(evaluation, None)? {
                 return Ok(true);
@@ -212,18 +253,66 @@ impl<'a> Runner<'a> {
         Ok(false)
     }
 
-    /// Asks for another evaluation within the limits. False if there is none.
-    fn ask(&mut self) -> Result<bool> {
-        let limits = self.limits();
-        let asked = self.study.ask_where(|study, which| limits.permission(study, which))?;
-        let Some(suggestion) = asked else { return Ok(false) };
-        // If somebody else has taken it up in this very moment, it is theirs.
-        self.begin(suggestion.evaluation, Some(suggestion))?;
+    /// Begins to choose another evaluation within the limits. False if that would be in vain.
+    fn choose(&mut self) -> Result<bool> {
+        let basis = self.basis();
+        if self.vain.as_ref() == Some(&basis) {
+            return Ok(false);
+        }
+        let question = Question {
+            study: self.study.clone(),
+            layout: self.layout.clone(),
+            budget: self.file.budget.clone(),
+            run: self.file.run.clone(),
+            running: basis.running,
+        };
+        self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
         Ok(true)
+    }
+
+    fn basis(&self) -> Basis {
+        let running = self.jobs.iter().map(|job| job.objective).collect();
+        Basis { position: self.study.position(), running }
+    }
+
+    /// Asks for what was chosen, if that is possible by now, and begins it.
+    fn ask_for_choice(&mut self) -> Result<()> {
+        if !self.may_start() {
+            if let Some(asking) = self.asking.take() {
+                asking.abandon();
+            }
+            return Ok(());
+        }
+        let Some(asking) = self.asking.take_if(|asking| asking.is_done()) else { return Ok(()) };
+        let Choice { suggestion, basis, turn } = asking.finish()?;
+        let Some(suggestion) = suggestion else {
+            self.vain = Some(basis);
+            return Ok(());
+        };
+        let is_searched = suggestion.is_searched();
+        self.suggestions.computed += usize::from(is_searched);
+        let (limits, interrupt) = (self.limits(), self.interrupt.clone());
+        let asked = self.study.ask_for(suggestion, |study, which| match interrupt.times() {
+            0 => limits.permission(study, which),
+            _ => Permission::Never,
+        })?;
+        drop(turn);
+        match asked {
+            // If somebody else has taken it up in this very moment, it is theirs.
+            Asked::Recorded(asked) => self.begin(asked.evaluation, Some(asked)).map(drop),
+            Asked::Outdated => {
+                self.suggestions.outdated += usize::from(is_searched);
+                Ok(())
+            }
+            Asked::NotAllowed => Ok(()),
+        }
     }
 
     /// Claims an evaluation and does what is to be done about it. False if it is somebody else's.
     fn begin(&mut self, evaluation: u64, asked: Option<Suggestion>) -> Result<bool> {
+        if !self.may_start() {
+            return Ok(false);
+        }
         let Some(lease) = self.store.claim(evaluation, &self.owner.name, LEASE_TIME)? else {
             return Ok(false);
         };
@@ -231,6 +320,21 @@ impl<'a> Runner<'a> {
         self.heartbeat.keep(lease);
         let objective = self.evaluation(evaluation)?.objective;
         self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false });
+        let begun = self.advance_claimed(evaluation, first, asked);
+        if begun.is_err() {
+            // To be gone on with, if the run goes on.
+            self.ended.push_back(evaluation);
+        }
+        begun
+    }
+
+    /// Goes on with an evaluation that was just claimed, for the first time or again.
+    fn advance_claimed(
+        &mut self,
+        evaluation: u64,
+        first: bool,
+        asked: Option<Suggestion>,
+    ) -> Result<bool> {
         // It may have been settled while nobody had the lease.
         self.study.refresh()?;
         if self.evaluation(evaluation)?.status != Status::Pending {
@@ -259,8 +363,15 @@ impl<'a> Runner<'a> {
                 return self.leave_withdrawn(evaluation);
             }
             let run = &self.file.run.objectives[known.objective];
+            let is_pending = known.status == Status::Pending;
             match step::next(&self.layout, known, &run.objective, run.retries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
+                Step::Start { after, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, after);
+                }
+                Step::NeverBegan { reason, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, Some(reason));
+                }
                 // Whoever starts it anew has perhaps mended what was wrong.
                 Step::NeverBegan { attempt, reason } if self.looks_after(evaluation, attempt) => {
                     return self.give_up(evaluation, reason);
@@ -283,6 +394,14 @@ impl<'a> Runner<'a> {
                 }
             }
         }
+    }
+
+    /// Leaves an evaluation to a later run; the last attempt, if any, failed for this reason.
+    fn leave(&mut self, evaluation: u64, after: Option<String>) -> Result<()> {
+        if let Some(reason) = after {
+            (self.tell)(Progress::Left { evaluation, reason });
+        }
+        self.put_away(evaluation)
     }
 
     /// Starts an attempt. False if somebody whose lease had ended was about to start it.
@@ -356,23 +475,37 @@ impl<'a> Runner<'a> {
 
     /// Waits for an attempt on a thread of its own.
     fn watch(&self, evaluation: u64, mut attempt: Attempt) -> Result<()> {
-        let sender = self.ended.0.clone();
+        let sender = self.happened.0.clone();
         let watch = move || {
             let ended = attempt.wait().map(drop);
             // Nobody listens any more if the runner has ended.
-            let _ = sender.send((evaluation, ended));
+            let _ = sender.send(Happened::Ended(evaluation, ended));
         };
         let thread = std::thread::Builder::new().name(format!("evaluation {evaluation}"));
         thread.spawn(watch).map(drop).map_err(Error::io("watcher"))
     }
 
-    /// Deals with the attempts that have ended, or waits a little for the first.
-    fn await_ended(&mut self) -> Result<()> {
-        let mut next = self.ended.1.recv_timeout(PAUSE).ok();
-        while let Some((evaluation, ended)) = next {
-            ended?;
-            self.advance(evaluation, None)?;
-            next = self.ended.1.try_recv().ok();
+    /// Waits a little for something to happen.
+    fn listen(&mut self) -> Result<()> {
+        let mut next = self.happened.1.recv_timeout(PAUSE).ok();
+        while let Some(happened) = next {
+            if let Happened::Ended(evaluation, watched) = happened {
+                watched?;
+                self.ended.push_back(evaluation);
+            }
+            next = self.happened.1.try_recv().ok();
+        }
+        Ok(())
+    }
+
+    /// Goes on with the evaluations of which an attempt has ended.
+    fn advance_ended(&mut self) -> Result<()> {
+        while let Some(evaluation) = self.ended.front().copied() {
+            if self.jobs.iter().any(|job| job.evaluation == evaluation) {
+                self.advance(evaluation, None)?;
+            }
+            // Only now: what cannot be recorded yet is tried again.
+            self.ended.pop_front();
         }
         Ok(())
     }
@@ -426,7 +559,7 @@ impl<'a> Runner<'a> {
             let _ = Attempt::open(folder).stop();
         }
         while !self.jobs.is_empty() && self.interrupt.times() < 3 {
-            if let Ok((evaluation, _)) = self.ended.1.recv_timeout(PAUSE) {
+            if let Ok(Happened::Ended(evaluation, _)) = self.happened.1.recv_timeout(PAUSE) {
                 self.put_away(evaluation)?;
             }
         }

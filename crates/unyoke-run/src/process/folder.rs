@@ -95,6 +95,11 @@ impl Layout {
         self.runs.join(".owners")
     }
 
+    /// Locked by the program whose turn it is to choose the next evaluation.
+    pub(crate) fn turn(&self) -> PathBuf {
+        self.runs.join(".choosing")
+    }
+
     /// All attempts at an evaluation are in here.
     pub fn evaluation(&self, evaluation: u64) -> PathBuf {
         self.runs.join(format!("{evaluation:06}"))

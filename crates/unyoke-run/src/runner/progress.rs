@@ -65,6 +65,13 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
+    /// Nothing new is started any more, so that an evaluation is left to a later run.
+    Left {
+        /// The evaluation.
+        evaluation: u64,
+        /// Why its last attempt failed.
+        reason: String,
+    },
     /// What is spent, and what will be once everything under way has ended.
     Spent {
         /// Cost of what ended.
@@ -112,6 +119,17 @@ pub struct Summary {
     pub pending: usize,
     /// Cost of everything that ended, in this run and before.
     pub spent: f64,
+    /// What was computed to choose evaluations.
+    pub suggestions: Suggestions,
+}
+
+/// How often a suggestion was computed, which may take long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Suggestions {
+    /// By searching models; initial evaluations need none.
+    pub computed: usize,
+    /// Of these, those that could not be used: others asked for the same thing meanwhile.
+    pub outdated: usize,
 }
 
 /// Why a run ended.
