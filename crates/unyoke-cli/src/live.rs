@@ -1,9 +1,11 @@
 //! What is seen while a study runs, on standard error: a live view in a terminal, lines elsewhere.
 //! The only file beside `commands/lab` that names `indicatif`.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle, WeakProgressBar};
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
 
@@ -30,6 +32,34 @@ struct Screen {
     /// When the run began, and what was spent by then.
     began: Option<(Instant, f64)>,
     running: HashMap<u64, ProgressBar>,
+    ticker: Ticker,
+}
+
+/// Moves elapsed times on. Where no thread can be had for that, they stand still.
+struct Ticker {
+    lines: Arc<Mutex<Vec<WeakProgressBar>>>,
+    /// The thread ends when this is dropped.
+    _alive: Sender<()>,
+}
+
+impl Ticker {
+    fn new() -> Self {
+        let (alive, over) = channel::<()>();
+        let lines = Arc::<Mutex<Vec<WeakProgressBar>>>::default();
+        let theirs = lines.clone();
+        let tick = move || {
+            while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                let mut lines = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.retain(|line| line.upgrade().map(|line| line.tick()).is_some());
+            }
+        };
+        let _ = std::thread::Builder::new().name("view".to_owned()).spawn(tick);
+        Self { lines, _alive: alive }
+    }
+
+    fn add(&self, line: &ProgressBar) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.downgrade());
+    }
 }
 
 impl<'a> View<'a> {
@@ -67,6 +97,12 @@ impl<'a> View<'a> {
             Progress::GivenUp { evaluation, reason } => {
                 self.end(evaluation, &format!("given up: {reason}"));
             }
+            Progress::Disconnected { reason, wait } => {
+                self.say(&format!("lost the database, trying again in {}: {reason}", time(wait)));
+            }
+            Progress::Awaited { evaluation, attempt, place } => {
+                self.say(&format!("{evaluation:>5}  waiting for attempt {attempt}, {place}"));
+            }
             Progress::Left { evaluation, reason } => {
                 self.end(evaluation, &format!("left for the next run after: {reason}"));
             }
@@ -96,7 +132,7 @@ impl<'a> View<'a> {
         let what =
             format!("{evaluation:>5}  {objective} at {at}, cost {}{again}{why}", short(*cost));
         match &mut self.screen {
-            Some(screen) => screen.begin(*evaluation, what),
+            Some(screen) => screen.begin(*evaluation, printable(&what)),
             None => complain(&what),
         }
     }
@@ -113,7 +149,7 @@ impl<'a> View<'a> {
     fn say(&self, text: &str) {
         match &self.screen {
             Some(screen) => {
-                let _ = screen.lines.println(text);
+                let _ = screen.lines.println(printable(text));
             }
             None => complain(text),
         }
@@ -144,7 +180,7 @@ impl Screen {
         let budget = lines.add(ProgressBar::new(TICKS));
         let style = if file.budget.cost.is_some() { "{bar:24} {msg}" } else { "{msg}" };
         budget.set_style(style_of(style));
-        Self { lines, budget, began: None, running: HashMap::new() }
+        Self { lines, budget, began: None, running: HashMap::new(), ticker: Ticker::new() }
     }
 
     /// How long the rest of the budget will last, going by what was spent since the run began.
@@ -158,16 +194,42 @@ impl Screen {
         let line = self.lines.add(ProgressBar::new_spinner());
         line.set_style(style_of("{spinner} {elapsed:>4} {wide_msg}"));
         line.set_message(what);
-        line.enable_steady_tick(TICK);
+        self.ticker.add(&line);
         self.running.insert(evaluation, line);
     }
 }
 
 /// Writes a line to standard error. That nobody reads it any more is no reason to stop.
 fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(text));
+}
+
+/// A text of one line in which nothing can move the cursor, change colours or do worse: what
+/// commands print is not ours.
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 fn style_of(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_command_printed_reaches_the_terminal_as_a_control_sequence() {
+        let nasty = "failed: \x1b[2J\x1b]0;owned\x07 \u{9b}31m ü 🦀\nnext\r";
+        let shown = printable(nasty);
+        assert!(!shown.chars().any(char::is_control), "{shown:?}");
+        assert!(shown.contains("ü 🦀") && shown.contains("\\u{1b}[2J"), "{shown}");
+    }
 }

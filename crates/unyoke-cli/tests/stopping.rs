@@ -34,7 +34,10 @@ fn a_stop_is_honoured_while_a_suggestion_is_computed() {
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(shown.contains("mass (minimise)") && shown.contains("interrupted: spent 10"), "{shown}");
+    assert!(
+        shown.contains("mass (minimise)") && shown.contains("interrupted: spent 10"),
+        "{shown}"
+    );
     assert_eq!(place.evaluations().len(), 4, "nothing was asked for after the stop");
 }
 

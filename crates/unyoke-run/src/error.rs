@@ -97,6 +97,17 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A folder for attempts on a file system that machines share.
+    #[error(
+        "{} is on a network file system ({kind}), where nobody can tell whether a command still runs; \
+         keep the study file on a local disk", folder.display()
+    )]
+    NetworkFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What kind it is.
+        kind: &'static str,
+    },
     /// What the engine refuses.
     #[error(transparent)]
     Study(#[from] unyoke::Error),

@@ -16,17 +16,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
-use unyoke_store::{LeaseStatus, Store};
+use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
-use crate::process::{Attempt, Layout, Spec, Supervisor};
+use crate::process::{Attempt, Entrusted, Layout, Spec, Supervisor};
 use crate::study_file::StudyFile;
 
 use asking::{Asking, Basis, Choice, Question};
 use heartbeat::Heartbeat;
 use owner::Owner;
-use step::{Settled, Step};
+use step::{Settled, Step, Tries};
 
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
@@ -38,6 +38,10 @@ pub const LEASE_TIME: Duration = Duration::from_secs(60);
 
 /// Between two looks at what other programs and the user did.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Before a lost database is tried again: this, then twice as long each time, up to the longest.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// An objective that never gave a value is given up after so many failures.
 const HOPELESS: usize = 5;
@@ -79,6 +83,7 @@ struct Job {
     attempt: u32,
     /// It was asked to stop, because somebody withdrew the evaluation.
     stopped: bool,
+    lease: Lease,
 }
 
 /// What the threads of a runner tell it.
@@ -101,6 +106,7 @@ impl<'a> Runner<'a> {
         file.require_commands()?;
         let Opened { study, store } = file.open_or_create()?;
         let layout = Layout::new(&file.runs);
+        layout.prepare()?;
         Ok(Self {
             owner: Owner::new(&layout)?,
             heartbeat: Heartbeat::new(store.clone(), LEASE_TIME)?,
@@ -108,7 +114,7 @@ impl<'a> Runner<'a> {
             study,
             store,
             layout,
-            supervisor,
+            supervisor: supervisor.of_study_at(&file.store),
             interrupt,
             jobs: vec![],
             happened: channel(),
@@ -127,11 +133,10 @@ impl<'a> Runner<'a> {
     /// Runs until nothing more is to be started and nothing runs here any more.
     pub fn run(mut self) -> Result<Summary> {
         let worked = self.work();
-        // What still runs does so without us, and may be looked after by others at once.
-        for job in std::mem::take(&mut self.jobs) {
-            if self.heartbeat.release(job.evaluation).is_err() {
-                self.owner.leave_leases();
-            }
+        if !self.jobs.is_empty() {
+            // What still runs does so without us. Others on this machine see that its leases have no
+            // owner; those elsewhere must not begin the same.
+            self.owner.leave_leases();
         }
         let ending = worked?;
         let pending = self.study.evaluations().iter().filter(|e| e.status == Status::Pending);
@@ -147,11 +152,73 @@ impl<'a> Runner<'a> {
 
     fn work(&mut self) -> Result<Ending> {
         self.tell_spent();
+        let (mut failures, mut has_looked) = (0, false);
         loop {
-            if let Some(ending) = self.go_round()? {
-                return Ok(ending);
+            let round = match has_looked {
+                true => self.go_round(),
+                false => self.collect_late().map(|()| None),
+            };
+            match round {
+                Ok(Some(ending)) => return Ok(ending),
+                Ok(None) => (failures, has_looked) = (0, true),
+                Err(error) if error.is_passing() => {
+                    failures += 1;
+                    if !self.wait_out(&error, failures) {
+                        self.stop_all();
+                        return Ok(Ending::Interrupted);
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Keeps values that nobody collected, and that came too late: somebody elsewhere has settled
+    /// the evaluation while no program ran here.
+    fn collect_late(&mut self) -> Result<()> {
+        let kept = self.store.late()?;
+        for evaluation in self.layout.evaluations()? {
+            let Some(settled) = self.uncollected(evaluation)? else { continue };
+            let is_kept = |late: &LateResult| {
+                (late.evaluation, late.attempt) == (evaluation, settled.attempt)
+            };
+            if !kept.iter().any(is_kept) {
+                self.keep_late(evaluation, &settled)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that an attempt here gave for an evaluation that was settled.
+    fn uncollected(&self, evaluation: u64) -> Result<Option<Settled>> {
+        let Ok(known) = self.evaluation(evaluation) else { return Ok(None) };
+        if known.status == Status::Pending {
+            return Ok(None);
+        }
+        let run = &self.file.run.objectives[known.objective];
+        let tries = Tries { retries: 0, begun: 0 };
+        match step::next(&self.layout, known, &run.objective, tries) {
+            Ok(Step::Settle(settled)) if settled.result.is_ok() => Ok(Some(settled)),
+            // Attempts of another study are none of our business here.
+            Ok(_) | Err(Error::LeftOver { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the database may be there again, after so many failures in a row. Meanwhile
+    /// commands go on, and their results stay in their folders. False if somebody wants to stop.
+    fn wait_out(&mut self, error: &Error, failures: u32) -> bool {
+        let wait = FIRST_WAIT.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_WAIT);
+        (self.tell)(Progress::Disconnected { reason: error.to_string(), wait });
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            let times = self.interrupt.times();
+            if times > 1 || (times == 1 && self.jobs.is_empty()) {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
     }
 
     /// Attends to everything once, then waits a little for something to happen. Tells why the run
@@ -161,7 +228,7 @@ impl<'a> Runner<'a> {
         self.study.refresh()?;
         self.stop_withdrawn();
         if self.interrupt.times() > 1 {
-            self.stop_all()?;
+            self.stop_all();
             return Ok(Some(Ending::Interrupted));
         }
         self.ask_for_choice()?;
@@ -212,8 +279,7 @@ impl<'a> Runner<'a> {
     fn fill_slots(&mut self) -> Result<()> {
         while self.may_start() && self.jobs.len() < self.file.run.slots {
             // What is being chosen will need a slot.
-            let is_reserved =
-                self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
+            let is_reserved = self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
             if !is_reserved && self.take_up()? {
                 continue;
             }
@@ -237,7 +303,9 @@ impl<'a> Runner<'a> {
             return Ok(false);
         }
         owner::release_those_of_the_dead(&self.layout, &self.store)?;
-        for LeaseStatus { lease, .. } in self.store.leases()?.into_iter().filter(LeaseStatus::is_live) {
+        for LeaseStatus { lease, .. } in
+            self.store.leases()?.into_iter().filter(LeaseStatus::is_live)
+        {
             if lease.owner == self.owner.name && !here(lease.evaluation) {
                 // We have it and do not know: the answer to our claim was lost.
                 self.store.release(&lease)?;
@@ -317,9 +385,9 @@ impl<'a> Runner<'a> {
             return Ok(false);
         };
         let first = lease.attempt == 1;
-        self.heartbeat.keep(lease);
+        self.heartbeat.keep(lease.clone());
         let objective = self.evaluation(evaluation)?.objective;
-        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false });
+        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false, lease });
         let begun = self.advance_claimed(evaluation, first, asked);
         if begun.is_err() {
             // To be gone on with, if the run goes on.
@@ -364,7 +432,8 @@ impl<'a> Runner<'a> {
             }
             let run = &self.file.run.objectives[known.objective];
             let is_pending = known.status == Status::Pending;
-            match step::next(&self.layout, known, &run.objective, run.retries)? {
+            let tries = Tries { retries: run.retries, begun: self.begun(evaluation) };
+            match step::next(&self.layout, known, &run.objective, tries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
                 Step::Start { after, .. } if !is_pending || !self.may_start() => {
                     return self.leave(evaluation, after);
@@ -385,6 +454,9 @@ impl<'a> Runner<'a> {
                 Step::Await { attempt } => {
                     let folder = self.layout.attempt(evaluation, attempt);
                     self.tell_underway(evaluation, attempt, None, asked)?;
+                    self.entrust(evaluation, attempt);
+                    let place = Attempt::whereabouts(&folder);
+                    (self.tell)(Progress::Awaited { evaluation, attempt, place });
                     return self.watch(evaluation, Attempt::open(folder));
                 }
                 Step::Start { attempt, after } => {
@@ -420,9 +492,34 @@ impl<'a> Runner<'a> {
             Err(Error::AlreadyStarted { .. }) => return Ok(false),
             started => started?,
         };
+        self.layout.count_attempt(evaluation, attempt)?;
+        self.entrust(evaluation, attempt);
         self.tell_underway(evaluation, attempt, after, asked.cloned())?;
         self.watch(evaluation, started)?;
         Ok(true)
+    }
+
+    /// How many attempts at an evaluation were begun, as far as anybody knows.
+    fn begun(&self, evaluation: u64) -> u32 {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation);
+        self.layout.begun(evaluation).max(job.map_or(0, |job| job.attempt))
+    }
+
+    /// Tells the supervisor of an attempt under which lease it works, for the case that we are killed.
+    fn entrust(&self, evaluation: u64, attempt: u32) {
+        if !self.supervisor.keeps_leases() {
+            return;
+        }
+        let Some(job) = self.jobs.iter().find(|job| job.evaluation == evaluation) else { return };
+        let entrusted = Entrusted {
+            evaluation,
+            claim: job.lease.attempt,
+            owner: job.lease.owner.clone(),
+            alive: self.layout.owners().join(&self.owner.name),
+            lasting_ms: u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX),
+        };
+        // Without it the lease ends when we do, as it would if the machine went down.
+        let _ = entrusted.write(&self.layout.attempt(evaluation, attempt));
     }
 
     /// Whether this attempt runs, or ran, here.
@@ -464,7 +561,8 @@ impl<'a> Runner<'a> {
     fn leave_withdrawn(&mut self, evaluation: u64) -> Result<()> {
         let known = self.evaluation(evaluation)?;
         let run = &self.file.run.objectives[known.objective];
-        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, 0)? {
+        let tries = Tries { retries: 0, begun: 0 };
+        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, tries)? {
             self.keep_late(evaluation, &settled)?;
         }
         (self.tell)(Progress::GivenUp { evaluation, reason: "it was withdrawn".to_owned() });
@@ -550,20 +648,30 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Stops what runs here, and waits until it has.
-    fn stop_all(&mut self) -> Result<()> {
+    /// Stops what runs here, and waits until it has. Leases that cannot be given back are seen to
+    /// have no owner.
+    fn stop_all(&mut self) {
+        if self.jobs.is_empty() {
+            return;
+        }
         (self.tell)(Progress::Stopping { running: self.jobs.len() });
         for job in &self.jobs {
             let folder = self.layout.attempt(job.evaluation, job.attempt);
             // One that cannot be stopped goes on and is found again later.
             let _ = Attempt::open(folder).stop();
         }
+        // What has ended before is not among those that will be heard of.
+        let mut ended: Vec<u64> = self.ended.drain(..).collect();
         while !self.jobs.is_empty() && self.interrupt.times() < 3 {
+            for evaluation in ended.drain(..) {
+                if self.put_away(evaluation).is_err() {
+                    self.owner.leave_leases();
+                }
+            }
             if let Ok(Happened::Ended(evaluation, _)) = self.happened.1.recv_timeout(PAUSE) {
-                self.put_away(evaluation)?;
+                ended.push(evaluation);
             }
         }
-        Ok(())
     }
 
     fn evaluation(&self, evaluation: u64) -> Result<&Evaluation> {

@@ -111,20 +111,25 @@ impl From<&Metadata> for Identity {
 }
 
 /// Fails if `path`, which is `existing` or in it, is on a file system that machines share.
-#[cfg(target_os = "linux")]
 fn check_local(path: &Path, existing: &Path) -> Result<()> {
-    // A system that does not tell is given the benefit of the doubt.
-    let Ok(found) = rustix::fs::statfs(existing) else { return Ok(()) };
-    match network(found.f_type as u32) {
+    match network_file_system(existing) {
         Some(kind) => Err(Error::NetworkFileSystem { path: path.to_path_buf(), kind }),
         None => Ok(()),
     }
 }
 
+/// The kind of network file system on which an existing file or folder is, if it is on one: there,
+/// locks cannot be relied upon.
+#[cfg(target_os = "linux")]
+pub fn network_file_system(existing: &Path) -> Option<&'static str> {
+    // A system that does not tell is given the benefit of the doubt.
+    rustix::fs::statfs(existing).ok().and_then(|found| network(found.f_type as u32))
+}
+
 /// Only Linux tells it in a way that is simple to ask.
 #[cfg(not(target_os = "linux"))]
-fn check_local(_: &Path, _: &Path) -> Result<()> {
-    Ok(())
+pub fn network_file_system(_: &Path) -> Option<&'static str> {
+    None
 }
 
 /// The network file system with this number in `statfs`.

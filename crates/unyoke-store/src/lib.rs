@@ -45,6 +45,7 @@ mod store;
 
 pub use clock::Clock;
 pub use error::{Error, Result};
+pub use file::network_file_system;
 pub use lease::{LateResult, Lease, LeaseState, LeaseStatus};
 pub use location::{Location, PostgresUrl};
 pub use store::Store;

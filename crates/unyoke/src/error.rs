@@ -136,7 +136,11 @@ impl Error {
     /// Whether this may pass without anybody doing anything, so that trying again later makes
     /// sense: see [`JournalError::is_passing`].
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Journal(error) if error.is_passing())
+        match self {
+            Self::Journal(error) => error.is_passing(),
+            Self::Contended { .. } => true,
+            _ => false,
+        }
     }
 }
 

@@ -117,7 +117,14 @@ fn conclude(
     summary: &Summary,
     form: Form,
 ) -> Result<ExitCode, Failure> {
-    let looked = file.look()?;
+    let looked = match file.look() {
+        // The database is still lost, and somebody did not want to wait for it.
+        Err(error) if summary.ending == Ending::Interrupted && error.is_passing() => {
+            warn(&error.to_string());
+            return Err(Failure::Interrupted);
+        }
+        looked => looked?,
+    };
     let study = &looked.study;
     warn_of_settings(file, study);
     let trade_offs = match front::has_values(study) {
@@ -228,11 +235,14 @@ fn in_words(ending: &Ending) -> String {
 /// What the search goes by was written down when the study began.
 fn warn_of_settings(file: &StudyFile, study: &Study) {
     if file.config != *study.config() || file.seed != study.seed() {
-        // That nobody reads it any more is no reason to stop.
-        let _ = writeln!(
-            std::io::stderr(),
+        warn(
             "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
-             those count"
+             those count",
         );
     }
+}
+
+/// Writes a line to standard error. That nobody reads it any more is no reason to stop.
+fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

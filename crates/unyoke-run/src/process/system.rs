@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process_group, waitid};
 
 /// A process that leads a group, and all that belongs to the group.
 #[derive(Debug, Clone, Copy)]
@@ -19,16 +19,6 @@ impl Group {
     /// The group of a process that was started as its leader.
     pub(super) fn of(child: &Child) -> Self {
         Self(Pid::from_child(child))
-    }
-
-    /// The group with a number, which must be one.
-    pub(super) fn numbered(number: i32) -> Option<Self> {
-        Pid::from_raw(number).filter(|_| number > 1).map(Self)
-    }
-
-    /// Its number, that of its leader.
-    pub(super) fn number(self) -> i32 {
-        self.0.as_raw_nonzero().get()
     }
 
     /// Asks all of it to end.
@@ -47,6 +37,48 @@ impl Group {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while matches!(waitid(WaitId::Pid(self.0), options), Err(Errno::INTR)) {}
     }
+}
+
+/// A process that was found, and cannot become another while this is held.
+#[derive(Debug)]
+pub(super) struct Process {
+    #[cfg(target_os = "linux")]
+    held: std::os::fd::OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Process {
+    /// The process with a number, if there is one.
+    pub(super) fn hold(number: i32) -> Option<Self> {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let number = Pid::from_raw(number)?;
+        Some(Self { held: pidfd_open(number, PidfdFlags::empty()).ok()? })
+    }
+
+    pub(super) fn kill(&self) -> io::Result<()> {
+        Ok(rustix::process::pidfd_send_signal(&self.held, Signal::KILL)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Process {
+    /// Elsewhere processes cannot be held.
+    pub(super) fn hold(_: i32) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn kill(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// From now on this process, and the program it becomes, is killed when its parent ends. False if
+/// the parent, which has this number, has ended before.
+pub(super) fn die_with_parent(parent: &str) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let now = getppid().map(|parent| parent.as_raw_nonzero().to_string());
+    Ok(now.as_deref() == Some(parent))
 }
 
 /// What this machine is called, in letters that suit the name of a file; for people only.

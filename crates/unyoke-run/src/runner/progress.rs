@@ -72,6 +72,22 @@ pub enum Progress {
         /// Why its last attempt failed.
         reason: String,
     },
+    /// The database is lost, and will be tried again. What runs goes on.
+    Disconnected {
+        /// What is wrong.
+        reason: String,
+        /// After this time.
+        wait: Duration,
+    },
+    /// An attempt that somebody else started is waited for.
+    Awaited {
+        /// The evaluation.
+        evaluation: u64,
+        /// The attempt.
+        attempt: u32,
+        /// Where it is, and as which process.
+        place: String,
+    },
     /// What is spent, and what will be once everything under way has ended.
     Spent {
         /// Cost of what ended.
