@@ -43,7 +43,9 @@ impl Failure {
             Self::Study(Error::Store(unyoke_store::Error::NoStudy { .. })) => FAILED,
             Self::Study(Error::Store(_) | Error::DiskFull { .. }) => STORE,
             Self::Study(Error::Study(
-                unyoke::Error::Journal(JournalError::Storage { .. })
+                unyoke::Error::Journal(
+                    JournalError::Storage { .. } | JournalError::Unavailable { .. },
+                )
                 | unyoke::Error::Format { .. }
                 | unyoke::Error::CorruptJournal { .. },
             )) => STORE,

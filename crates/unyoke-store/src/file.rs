@@ -25,7 +25,7 @@ pub(crate) fn check_existing(path: &Path) -> Result<()> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Error::NoStudy { location: path.display().to_string() }
         }
-        _ => unreachable(path, &error),
+        _ => no_access(path, &error),
     })?;
     check_kind(path, &metadata)?;
     check_local(path, path)
@@ -37,11 +37,11 @@ pub(crate) fn check_possible(path: &Path) -> Result<()> {
         Ok(_) => check_existing(path),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(path);
-            let metadata = fs::metadata(folder).map_err(|error| unreachable(folder, &error))?;
+            let metadata = fs::metadata(folder).map_err(|error| no_access(folder, &error))?;
             check_writable(folder, &metadata)?;
             check_local(path, folder)
         }
-        Err(error) => Err(unreachable(path, &error)),
+        Err(error) => Err(no_access(path, &error)),
     }
 }
 
@@ -75,8 +75,8 @@ fn check_writable(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(Error::ReadOnly { location: path.display().to_string(), reason })
 }
 
-fn unreachable(path: &Path, error: &std::io::Error) -> Error {
-    Error::Unreachable { location: path.display().to_string(), reason: error.to_string() }
+fn no_access(path: &Path, error: &std::io::Error) -> Error {
+    Error::NoAccess { location: path.display().to_string(), reason: error.to_string() }
 }
 
 /// Which file a path led to.
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(check_possible(&path), Ok(()));
         let deeper = path.join("deeper.db");
         assert!(matches!(check_existing(&deeper), Err(Error::NoStudy { .. })));
-        assert!(matches!(check_possible(&deeper), Err(Error::Unreachable { .. })));
+        assert!(matches!(check_possible(&deeper), Err(Error::NoAccess { .. })));
     }
 
     #[test]

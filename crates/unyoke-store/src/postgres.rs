@@ -22,6 +22,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long what was sent may stay unanswered by the network, unless the URL says otherwise.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a statement may take, unless the database is set up otherwise.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a statement may wait for others, unless the database is set up otherwise.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The lock behind which layouts change: "unyoke" as a number.
 const LAYOUT_LOCK: i64 = 0x756e_796f_6b65;
 
@@ -93,11 +99,8 @@ impl Named {
 
     /// A new connection to a database that is not newer than this version.
     fn new_client(&self) -> Result<Client> {
-        let unreachable = |error: ::postgres::Error| Error::Unreachable {
-            location: self.location.clone(),
-            reason: reason(&error),
-        };
-        let mut client = self.config.connect(NoTls).map_err(unreachable)?;
+        let failed = |error: ::postgres::Error| self.failure(&error);
+        let mut client = self.config.connect(NoTls).map_err(failed)?;
         // A database may be set up otherwise; our statements and promises rely on these two.
         client
             .batch_execute(
@@ -105,8 +108,8 @@ impl Named {
                  SELECT set_config('synchronous_commit', 'on', false)
                  WHERE current_setting('synchronous_commit') = 'off';",
             )
-            .map_err(unreachable)?;
-        let found = layout(&mut client).map_err(|error| self.failure(&error))?;
+            .map_err(failed)?;
+        let found = layout(&mut client).map_err(failed)?;
         self.check_layout(found)?;
         Ok(client)
     }
@@ -186,9 +189,19 @@ impl Named {
     fn failure(&self, error: &::postgres::Error) -> Error {
         let (location, reason) = (self.location.clone(), reason(error));
         let Some(refusal) = error.as_db_error() else {
-            return Error::Unreachable { location, reason };
+            return match is_hopeless(error) {
+                true => Error::NoAccess { location, reason },
+                false => Error::Unreachable { location, reason },
+            };
         };
         match refusal.code() {
+            code if is_denial(code) => Error::NoAccess { location, reason },
+            &SqlState::QUERY_CANCELED => Error::TimedOut { location, waited: STATEMENT_TIMEOUT },
+            &SqlState::LOCK_NOT_AVAILABLE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::T_R_SERIALIZATION_FAILURE => {
+                Error::Busy { location, waited: LOCK_TIMEOUT, holders: Vec::new() }
+            }
             &SqlState::DISK_FULL => Error::Full { location },
             &SqlState::READ_ONLY_SQL_TRANSACTION => Error::ReadOnly { location, reason },
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => {
@@ -350,6 +363,20 @@ fn is_only_refusal(error: &::postgres::Error) -> bool {
 
 fn is_fatal(refusal: &DbError) -> bool {
     !matches!(refusal.parsed_severity(), Some(Severity::Error))
+}
+
+/// Whether the server refused who asks, or what they ask for, and will do so again.
+fn is_denial(code: &SqlState) -> bool {
+    let authorization = code.code().starts_with("28");
+    authorization
+        || matches!(code, &SqlState::INVALID_CATALOG_NAME | &SqlState::INSUFFICIENT_PRIVILEGE)
+}
+
+/// Whether an error that the server did not send will come again. The crate tells kinds of errors
+/// apart only by their words.
+fn is_hopeless(error: &::postgres::Error) -> bool {
+    let said = error.to_string();
+    ["authentication error", "invalid configuration"].iter().any(|kind| said.starts_with(kind))
 }
 
 /// An attempt as it is kept, in the type in which it is told.

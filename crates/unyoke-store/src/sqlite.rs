@@ -360,13 +360,13 @@ fn failure(path: &Path, waited: Duration, error: rusqlite::Error) -> Error {
     let (location, reason) = (path.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::Busy { location, waited }
+            Error::Busy { location, waited, holders: Vec::new() }
         }
         Some(ErrorCode::DiskFull) => Error::Full { location },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             Error::ReadOnly { location, reason }
         }
-        Some(ErrorCode::CannotOpen) => Error::Unreachable { location, reason },
+        Some(ErrorCode::CannotOpen) => Error::NoAccess { location, reason },
         Some(ErrorCode::NotADatabase) => {
             Error::NotAStudy { path: path.to_path_buf(), reason: "it is not an SQLite file".into() }
         }

@@ -97,7 +97,7 @@ fn a_lost_connection_is_told_and_made_again() {
     cut();
     let lost = store.append(1, &[record(1, "me")]).unwrap_err();
     assert!(
-        matches!(&lost, JournalError::Storage { reason } if reason.contains("reached")),
+        matches!(&lost, JournalError::Unavailable { reason } if reason.contains("reached")),
         "{lost}"
     );
     assert_eq!(store.read(0).unwrap().len(), 1);
@@ -118,6 +118,7 @@ fn a_server_or_database_that_is_not_there_is_named_without_password() {
     let (host, _) = server.split('?').next().unwrap().rsplit_once('/').unwrap();
     let text = format!("{host}/there_is_no_such_database?study=s");
     let error = Store::open(&Location::parse(&text).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::NoAccess { .. }), "{error:?}");
     assert!(error.to_string().contains("does not exist"), "{error}");
 }
 

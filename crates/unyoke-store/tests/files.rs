@@ -137,7 +137,7 @@ fn a_file_nobody_may_write_is_refused() {
 fn a_missing_folder_is_named() {
     let place = File::new();
     let refusal = create(&place.path().join("deeper").join("study.db")).unwrap_err();
-    assert!(matches!(refusal, Error::Unreachable { .. }), "{refusal:?}");
+    assert!(matches!(refusal, Error::NoAccess { .. }), "{refusal:?}");
 }
 
 #[test]

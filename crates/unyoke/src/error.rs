@@ -123,6 +123,14 @@ pub enum Error {
 /// Result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes
+    /// sense: see [`JournalError::is_passing`].
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Journal(error) if error.is_passing())
+    }
+}
+
 impl From<JournalError> for Error {
     // Not derived: a format is refused in the same words wherever it is noticed.
     fn from(error: JournalError) -> Self {
@@ -168,12 +176,27 @@ pub enum JournalError {
         /// The newest format known here.
         known: u32,
     },
-    /// The file or database failed.
+    /// The file or database failed, and will again: somebody has to do something about it.
     #[error("the journal could not be reached: {reason}")]
     Storage {
         /// What it said.
         reason: String,
     },
+    /// The file or database cannot be used at the moment: others lock it, or a server restarts.
+    ///
+    /// What was to be written may or may not have been: read before deciding afresh.
+    #[error("the journal cannot be reached at the moment: {reason}")]
+    Unavailable {
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl JournalError {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes sense.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::Unavailable { .. })
+    }
 }
 
 fn lines(mistakes: &[Mistake]) -> String {
@@ -279,5 +302,15 @@ mod tests {
         assert_eq!(error, Error::Format { found: 9, known: 1 });
         let conflict = JournalError::Conflict { expected: 1, found: 2 };
         assert_eq!(Error::from(conflict.clone()), Error::Journal(conflict));
+    }
+
+    #[test]
+    fn only_trouble_of_the_journal_can_pass() {
+        let reason = String::new;
+        assert!(Error::from(JournalError::Unavailable { reason: reason() }).is_passing());
+        assert!(Error::from(JournalError::Conflict { expected: 1, found: 2 }).is_passing());
+        assert!(!Error::from(JournalError::Storage { reason: reason() }).is_passing());
+        assert!(!Error::from(JournalError::Format { found: 9, known: 1 }).is_passing());
+        assert!(!Error::UnknownEvaluation { id: 3 }.is_passing());
     }
 }
