@@ -44,7 +44,9 @@ impl Failure {
             Self::Study(Error::Store(_) | Error::DiskFull { .. }) => STORE,
             Self::Study(Error::Study(
                 unyoke::Error::Journal(
-                    JournalError::Storage { .. } | JournalError::Unavailable { .. },
+                    JournalError::Storage { .. }
+                    | JournalError::Unavailable { .. }
+                    | JournalError::Damaged { .. },
                 )
                 | unyoke::Error::Format { .. }
                 | unyoke::Error::CorruptJournal { .. },

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
-use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
+use unyoke_store::{LateResult, Lease, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
@@ -297,28 +297,15 @@ impl<'a> Runner<'a> {
         let candidate = |e: &&Evaluation| {
             e.status == Status::Pending && !here(e.id) && limits.has_slot(e.objective)
         };
-        let mut candidates: Vec<u64> =
+        let candidates: Vec<u64> =
             self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
         if candidates.is_empty() {
             return Ok(false);
         }
         owner::release_those_of_the_dead(&self.layout, &self.store)?;
-        for LeaseStatus { lease, .. } in
-            self.store.leases()?.into_iter().filter(LeaseStatus::is_live)
-        {
-            if lease.owner == self.owner.name && !here(lease.evaluation) {
-                // We have it and do not know: the answer to our claim was lost.
-                self.store.release(&lease)?;
-            } else {
-                candidates.retain(|id| *id != lease.evaluation);
-            }
-        }
-        for evaluation in candidates {
-            if self.begin(evaluation, None)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let mut claimed = self.store.claim_free(&candidates, 1, &self.owner.name, LEASE_TIME)?;
+        // One that was settled meanwhile is put away, and the next one tried at the next round.
+        claimed.pop().map_or(Ok(false), |lease| self.begin(lease, None))
     }
 
     /// Begins to choose another evaluation within the limits. False if that would be in vain.
@@ -366,8 +353,11 @@ impl<'a> Runner<'a> {
         })?;
         drop(turn);
         match asked {
-            // If somebody else has taken it up in this very moment, it is theirs.
-            Asked::Recorded(asked) => self.begin(asked.evaluation, Some(asked)).map(drop),
+            Asked::Recorded(asked) => {
+                let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
+                // If somebody else has taken it up in this very moment, it is theirs.
+                claimed.map_or(Ok(()), |lease| self.begin(lease, Some(asked)).map(drop))
+            }
             Asked::Outdated => {
                 self.suggestions.outdated += usize::from(is_searched);
                 Ok(())
@@ -376,15 +366,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Claims an evaluation and does what is to be done about it. False if it is somebody else's.
-    fn begin(&mut self, evaluation: u64, asked: Option<Suggestion>) -> Result<bool> {
-        if !self.may_start() {
-            return Ok(false);
-        }
-        let Some(lease) = self.store.claim(evaluation, &self.owner.name, LEASE_TIME)? else {
-            return Ok(false);
-        };
-        let first = lease.attempt == 1;
+    /// Does what is to be done about an evaluation that was claimed. False if that was nothing.
+    fn begin(&mut self, lease: Lease, asked: Option<Suggestion>) -> Result<bool> {
+        let (evaluation, first) = (lease.evaluation, lease.attempt == 1);
         self.heartbeat.keep(lease.clone());
         let objective = self.evaluation(evaluation)?.objective;
         self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false, lease });

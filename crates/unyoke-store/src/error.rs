@@ -49,6 +49,32 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// One record is not what was written, or is missing.
+    #[error(
+        "record {position} of the study at {location} is damaged: {reason}; restore a copy of the study"
+    )]
+    DamagedRecord {
+        /// Where the study is.
+        location: String,
+        /// The record, counting from zero.
+        position: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A record of a known format with something in it that a newer version has added. It was left
+    /// as it is.
+    #[error(
+        "record {position} of the study at {location} was written by a newer Unyoke ({reason}); \
+         use that version"
+    )]
+    NewerContent {
+        /// Where the study is.
+        location: String,
+        /// The record, counting from zero.
+        position: u64,
+        /// What is not known here.
+        reason: String,
+    },
     /// Tables laid out by a newer version of this crate. They were left as they are.
     #[error("{location} has layout {found}, this version knows up to {known}; use a newer Unyoke")]
     NewerLayout {
@@ -104,6 +130,17 @@ pub enum Error {
     Moved {
         /// Where it was.
         path: PathBuf,
+    },
+    /// A file with several names. SQLite keeps a log for each, and would lose what is in the others.
+    #[error(
+        "{} has {links} names (hard links); SQLite would damage it: remove the others, or copy the \
+         file and use the copy", path.display()
+    )]
+    HardLinked {
+        /// The file.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
     },
     /// A file system shared between machines, where locks of SQLite cannot be relied upon.
     #[error(
@@ -194,6 +231,7 @@ impl From<Error> for JournalError {
         match error {
             Error::Conflict { expected, found } => Self::Conflict { expected, found },
             Error::NewerRecord { found, known } => Self::Format { found, known },
+            Error::DamagedRecord { position, reason, .. } => Self::Damaged { position, reason },
             passing if passing.is_passing() => Self::Unavailable { reason: passing.to_string() },
             other => Self::Storage { reason: other.to_string() },
         }

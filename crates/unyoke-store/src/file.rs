@@ -61,9 +61,25 @@ fn check_kind(path: &Path, metadata: &Metadata) -> Result<()> {
         // SQLite takes a file of one byte for an empty one and would write over it.
         "it is not an SQLite file"
     } else {
+        check_single(path, metadata)?;
         return check_writable(path, metadata);
     };
     Err(Error::NotAStudy { path: path.to_path_buf(), reason: reason.to_owned() })
+}
+
+/// Fails if the file has other names: each would get a log of its own.
+#[cfg(unix)]
+fn check_single(path: &Path, metadata: &Metadata) -> Result<()> {
+    match std::os::unix::fs::MetadataExt::nlink(metadata) {
+        0 | 1 => Ok(()),
+        links => Err(Error::HardLinked { path: path.to_path_buf(), links }),
+    }
+}
+
+/// Only Unix tells it without opening the file.
+#[cfg(not(unix))]
+fn check_single(_: &Path, _: &Metadata) -> Result<()> {
+    Ok(())
 }
 
 /// Fails if nobody may write: a user who took that right away means it, even for root.
@@ -170,6 +186,20 @@ mod tests {
         for check in [check_existing, check_possible] {
             assert!(matches!(check(folder.path()), Err(Error::NotAStudy { .. })));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_two_names_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&path, "").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        for check in [check_existing, check_possible] {
+            assert_eq!(check(&path), Err(Error::HardLinked { path: path.clone(), links: 2 }));
+        }
+        fs::remove_file(&other).unwrap();
+        assert_eq!(check_existing(&path), Ok(()));
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod schema;
 mod backend;
 mod memory;
 mod file;
+mod holders;
 mod sqlite;
 mod postgres;
 mod store;

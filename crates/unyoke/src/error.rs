@@ -189,6 +189,14 @@ pub enum JournalError {
         /// The newest format known here.
         known: u32,
     },
+    /// A record is not what was written, or is missing.
+    #[error("record {position} of the journal is damaged: {reason}")]
+    Damaged {
+        /// The record, counting from zero.
+        position: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The file or database failed, and will again: somebody has to do something about it.
     #[error("the journal could not be reached: {reason}")]
     Storage {
