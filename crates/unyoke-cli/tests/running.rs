@@ -75,6 +75,8 @@ fn eight_programs_share_one_study() {
 #[test]
 fn twelve_programs_compute_each_suggestion_once() {
     let place = Place::new(TWO);
+    // The initial evaluations need no models.
+    place.text(&["run", "--no-report", "--cost", "10"]);
     let arguments = ["run", "--no-report", "--cost", "60", "--json"];
     let programs: Vec<_> = (0..12).map(|_| place.spawn(&arguments)).collect();
     let (mut computed, mut outdated) = (0, 0);

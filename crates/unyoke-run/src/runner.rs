@@ -198,7 +198,11 @@ impl<'a> Runner<'a> {
         let run = &self.file.run.objectives[known.objective];
         let tries = Tries { retries: 0, begun: 0 };
         match step::next(&self.layout, known, &run.objective, tries) {
-            Ok(Step::Settle(settled)) if settled.result.is_ok() => Ok(Some(settled)),
+            Ok(Step::Settle(settled)) => {
+                let value = settled.result.as_ref().ok().copied();
+                let is_known = value.is_none_or(|value| known.status == Status::Told(value));
+                Ok((!is_known).then_some(settled))
+            }
             // Attempts of another study are none of our business here.
             Ok(_) | Err(Error::LeftOver { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -476,7 +480,8 @@ impl<'a> Runner<'a> {
             Err(Error::AlreadyStarted { .. }) => return Ok(false),
             started => started?,
         };
-        self.layout.count_attempt(evaluation, attempt)?;
+        // We know the count ourselves; it is written down for the programs that come after us.
+        let _ = self.layout.count_attempt(evaluation, attempt);
         self.entrust(evaluation, attempt);
         self.tell_underway(evaluation, attempt, after, asked.cloned())?;
         self.watch(evaluation, started)?;

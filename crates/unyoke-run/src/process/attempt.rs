@@ -15,7 +15,7 @@ use unyoke::Design;
 use unyoke_store::Location;
 
 use super::outcome::Outcome;
-use super::spec::Spec;
+use super::spec::{Asked, Spec};
 use super::{custody, folder, orphan};
 use crate::error::{Error, Result};
 
@@ -183,8 +183,20 @@ impl Attempt {
 
     /// Whether an attempt that was started earlier measures this objective at this design.
     pub fn measures(folder: &Path, objective: &str, design: &Design) -> Result<bool> {
-        let asked: Option<Asked> = folder::read_json(&folder.join(folder::DESIGN))?;
-        Ok(asked.is_some_and(|asked| asked.objective == objective && asked.design == *design))
+        let wanted = Asked { objective: objective.to_owned(), design: design.clone() };
+        let certified = match folder::read_json(&folder.join(folder::EXIT)) {
+            Ok(Some(Certified { measured: Some(measured) })) => return Ok(measured == wanted),
+            Ok(certified) => certified.is_some(),
+            // A damaged one says nothing.
+            Err(Error::BadFile { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        match folder::read_json::<Asked>(&folder.join(folder::DESIGN)) {
+            Ok(Some(asked)) => Ok(asked == wanted),
+            // Torn when the system went down, with the attempt, which left no result.
+            Ok(None) | Err(Error::BadFile { .. }) => Ok(!certified),
+            Err(error) => Err(error),
+        }
     }
 
     /// Where an attempt is, and as which process it runs, for people who wonder what is waited for.
@@ -273,11 +285,10 @@ impl Drop for Attempt {
     }
 }
 
-/// What `design.json` says of the evaluation.
+/// What `exit.json` says of the evaluation; earlier versions did not say it.
 #[derive(Debug, Deserialize)]
-struct Asked {
-    objective: String,
-    design: Design,
+struct Certified {
+    measured: Option<Asked>,
 }
 
 /// What the supervisor inherits.
@@ -304,7 +315,6 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     let path = staging.path().join(folder::LOCK);
     let lock = File::create_new(&path).and_then(|file| file.lock().map(|()| file));
     let lock = lock.map_err(Error::io(&path))?;
-    folder::sync_folder(staging.path())?;
     if let Err(error) = fs::rename(staging.path(), folder) {
         return Err(match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -315,6 +325,8 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     }
     // It has another name now and must not be removed under the old one.
     let _ = staging.keep();
+    // The name lasts, so that an attempt that takes the machine down with it is counted. Its content
+    // need not: what was measured stands in `exit.json` as well.
     folder::sync_folder(parent)?;
     Ok(Prepared { lock, log })
 }

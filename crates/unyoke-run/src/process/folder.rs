@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use unyoke_store::network_file_system;
 
+use super::system;
 use crate::error::{Error, Result};
 
 /// Held by the supervisor as long as it lives.
@@ -39,7 +40,7 @@ const COUNTS: &str = ".attempts";
 /// wrote there.
 const LONGEST: u64 = 64 << 20;
 
-/// More than an `exit.json` ever needs.
+/// More than an `exit.json` ever needs, beside the design.
 const RESERVE: usize = 16 << 10;
 
 /// Where the attempts of a study are.
@@ -159,11 +160,12 @@ impl Layout {
     }
 }
 
-/// Writes a file that did not exist, down to the disk.
+/// Writes a file that did not exist. If the system goes down it may be torn, but so is then what it
+/// was written for.
 pub(super) fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
     let text = to_json(path, content)?;
     let mut file = File::create_new(path).map_err(Error::io(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(path))
+    file.write_all(text.as_bytes()).map_err(Error::io(path))
 }
 
 /// The same for a file that nobody else may read.
@@ -171,7 +173,7 @@ pub(super) fn write_private_json(path: &Path, content: &impl Serialize) -> Resul
     let text = to_json(path, content)?;
     let file = File::options().write(true).create_new(true).mode(0o600).open(path);
     let mut file = file.map_err(Error::io(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(path))
+    file.write_all(text.as_bytes()).map_err(Error::io(path))
 }
 
 /// Writes a file, or another in its place. It appears whole, but need not outlive the system.
@@ -236,8 +238,9 @@ impl Reserve {
     pub(super) fn new(folder: &Path) -> Result<Self> {
         let path = folder.join(RESERVED);
         let mut file = File::create(&path).map_err(Error::io(&path))?;
-        let blanks = [b' '; RESERVE];
-        file.write_all(&blanks).and_then(|()| file.sync_all()).map_err(Error::io(&path))?;
+        let design = fs::metadata(folder.join(DESIGN)).map_or(0, |data| data.len());
+        let room = RESERVE + usize::try_from(design).unwrap_or(0);
+        system::allocate(&mut file, room).map_err(Error::io(&path))?;
         Ok(Self { folder: folder.to_owned(), file })
     }
 

@@ -11,11 +11,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::Serialize;
+
 use super::custody::Custody;
 use super::folder::{self, Reserve};
 use super::outcome::{Exit, Failure, Outcome};
 use super::running::{Ending, never_began, start};
-use super::spec::Order;
+use super::spec::{Asked, Order};
 use super::{launch, number};
 use crate::error::{Error, Result};
 
@@ -56,7 +58,8 @@ fn try_supervise(folder: &Path) -> Result<()> {
     let mut reserve = Reserve::new(folder)?;
     let custody = Custody::begin(folder);
     let outcome = carry_out(folder, &order)?;
-    publish(&mut reserve, &outcome)?;
+    let measured = folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
+    publish(&mut reserve, &Certificate { outcome: &outcome, measured })?;
     custody.map_or(Ok(()), |custody| custody.hand_in(&outcome))
 }
 
@@ -77,11 +80,20 @@ fn hold_lock(folder: &Path) -> Result<File> {
     }
 }
 
+/// `exit.json`: the outcome, and of what.
+#[derive(Debug, Serialize)]
+struct Certificate<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Asked>,
+}
+
 /// Writes the outcome, patiently: the result of a long computation is worth the wait for room.
-fn publish(reserve: &mut Reserve, outcome: &Outcome) -> Result<()> {
+fn publish(reserve: &mut Reserve, certificate: &Certificate<'_>) -> Result<()> {
     let mut tries = 0;
     loop {
-        match reserve.publish(outcome) {
+        match reserve.publish(certificate) {
             Err(Error::DiskFull { .. }) if tries < TRIES => {
                 std::thread::sleep(Duration::from_secs(1))
             }

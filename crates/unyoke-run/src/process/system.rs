@@ -2,7 +2,8 @@
 //!
 //! The only file that names `rustix`.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Child;
 use std::time::Duration;
@@ -88,6 +89,17 @@ pub(crate) fn host_name() -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.trim().chars().take(64).map(letter).collect();
     if name.is_empty() { "host".to_owned() } else { name }
+}
+
+/// Takes room for so many bytes of a file on the disk, at once where the file system can do that.
+pub(super) fn allocate(file: &mut File, bytes: usize) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(&*file, rustix::fs::FallocateFlags::empty(), 0, bytes as u64) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => {}
+        taken => return Ok(taken?),
+    }
+    // Only what has been written to the disk surely has its room.
+    file.write_all(&vec![b' '; bytes]).and_then(|()| file.sync_all())
 }
 
 /// From now on, reading fails rather than waits if there is nothing to read.

@@ -268,6 +268,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_crash_tore_is_a_death_and_what_exit_json_says_goes_before_design_json() {
+        let attempts = Attempts::new();
+        let measured = r#""measured":{"objective":"mass","design":{"x":0.5}},"value":1.5"#;
+        fs::write(attempts.folder(1).join("design.json"), "").unwrap();
+        assert_eq!(attempts.starts(0), Some(2));
+        attempts.ended(1, measured);
+        fs::write(Layout::new(attempts.0.path()).attempt(7, 1).join("design.json"), "").unwrap();
+        assert!(matches!(attempts.next(0).unwrap(), Step::Settle(Settled { result: Ok(_), .. })));
+        attempts.ended(1, &measured.replace("0.5", "0.75"));
+        assert!(matches!(attempts.next(0), Err(Error::LeftOver { .. })));
+    }
+
+    #[test]
     fn attempts_at_something_else_are_not_ours() {
         let attempts = Attempts::new();
         attempts.ended(1, r#""value":1.5"#);
