@@ -100,6 +100,9 @@ impl<'a> View<'a> {
             Progress::Disconnected { reason, wait } => {
                 self.say(&format!("lost the database, trying again in {}: {reason}", time(wait)));
             }
+            Progress::Queued { owner } => {
+                self.say(&format!("waiting for {owner}, which computes a suggestion"));
+            }
             Progress::Awaited { evaluation, attempt, place } => {
                 self.say(&format!("{evaluation:>5}  waiting for attempt {attempt}, {place}"));
             }

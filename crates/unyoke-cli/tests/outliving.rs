@@ -243,6 +243,37 @@ fn a_command_that_deletes_its_own_folder_comes_to_an_end() {
 }
 
 #[test]
+fn a_run_says_for_whom_it_waits_with_its_suggestion() {
+    let place = Place::new(TWO);
+    fs::create_dir(place.path("study.runs")).unwrap();
+    fs::write(place.path("study.runs/.choosing"), "pluto-7-x").unwrap();
+    let turn = fs::File::open(place.path("study.runs/.choosing")).unwrap();
+    turn.lock().unwrap();
+    let mut run = place.spawn(&["run", "--no-report"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert_eq!(line, "waiting for pluto-7-x, which computes a suggestion");
+    drop(turn);
+    thread::spawn(move || lines.count());
+    assert!(run.wait().unwrap().success());
+    assert_eq!(place.spent(), 18.0);
+}
+
+#[test]
+fn a_run_goes_on_when_nobody_reads_what_it_says() {
+    let place = Place::new(TWO);
+    place.text(&["run", "--no-report", "--cost", "5"]);
+    // It has something to say at the end, too: that the seed differs.
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    place.write("study.toml", &format!("[study]\nseed = 7\n{text}"));
+    let mut run = place.spawn(&["run", "--no-report"]);
+    drop(run.stderr.take());
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    assert_eq!(place.spent(), 18.0);
+}
+
+#[test]
 fn a_run_says_what_it_waits_for() {
     let place = gated(None);
     killed(&place);

@@ -237,6 +237,9 @@ impl<'a> Runner<'a> {
         }
         self.ask_for_choice()?;
         self.fill_slots()?;
+        if let Some(owner) = self.asking.as_mut().and_then(Asking::waits_for) {
+            (self.tell)(Progress::Queued { owner });
+        }
         if self.jobs.is_empty() && self.asking.is_none() {
             return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
         }
@@ -321,6 +324,7 @@ impl<'a> Runner<'a> {
         let question = Question {
             study: self.study.clone(),
             layout: self.layout.clone(),
+            owner: self.owner.name.clone(),
             budget: self.file.budget.clone(),
             run: self.file.run.clone(),
             running: basis.running,

@@ -5,10 +5,12 @@
 //! so that two at once would take twice as long, and from the same results would choose the same.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use unyoke::{Study, Suggestion};
@@ -20,12 +22,20 @@ use crate::error::{Error, Result};
 use crate::process::Layout;
 use crate::study_file::{Budget, RunSettings};
 
+/// How long a turn is waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// A choice under way.
 #[derive(Debug)]
 pub(super) struct Asking {
     thread: JoinHandle<Result<Choice>>,
     wanted: Arc<AtomicBool>,
+    is_our_turn: Arc<AtomicBool>,
     done: Arc<AtomicBool>,
+    began: Instant,
+    layout: Layout,
+    /// Somebody was told for whom it waits.
+    is_told: bool,
 }
 
 /// What was chosen.
@@ -54,15 +64,25 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Waits for it.
-    fn take(layout: &Layout) -> Result<Self> {
+    /// Waits for it, and writes down whose it is.
+    fn take(layout: &Layout, owner: &str) -> Result<Self> {
         let path = layout.turn();
-        let file = File::create(&path).or_else(|_| {
+        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let file = open().or_else(|_| {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            File::create(&path)
+            open()
         });
-        let locked = file.and_then(|file| file.lock().map(|()| file)).map_err(Error::io(&path))?;
+        let mut locked =
+            file.and_then(|file| file.lock().map(|()| file)).map_err(Error::io(&path))?;
+        // For people only.
+        let _ = locked.set_len(0).and_then(|()| locked.write_all(owner.as_bytes()));
         Ok(Self { _locked: locked })
+    }
+
+    /// Whose turn it is, as far as they said.
+    fn holder(layout: &Layout) -> String {
+        let holder = fs::read_to_string(layout.turn()).unwrap_or_default();
+        if holder.is_empty() { "another program".to_owned() } else { holder }
     }
 }
 
@@ -70,6 +90,8 @@ impl Turn {
 pub(super) struct Question {
     pub(super) study: Study<Store>,
     pub(super) layout: Layout,
+    /// Who asks.
+    pub(super) owner: String,
     pub(super) budget: Budget,
     pub(super) run: RunSettings,
     /// The objective of each evaluation that runs here.
@@ -77,8 +99,9 @@ pub(super) struct Question {
 }
 
 impl Question {
-    fn answer(mut self, wanted: &AtomicBool) -> Result<Choice> {
-        let turn = Turn::take(&self.layout)?;
+    fn answer(mut self, wanted: &AtomicBool, is_our_turn: &AtomicBool) -> Result<Choice> {
+        let turn = Turn::take(&self.layout, &self.owner)?;
+        is_our_turn.store(true, Ordering::SeqCst);
         if wanted.load(Ordering::SeqCst) {
             // Others may have asked for something while it was their turn.
             self.study.refresh()?;
@@ -105,20 +128,33 @@ impl Asking {
     /// Begins to choose. When that is done, also by a panic, `listener` is told.
     pub(super) fn begin(question: Question, listener: Sender<Happened>) -> Result<Self> {
         let wanted = Arc::new(AtomicBool::new(true));
-        let theirs = wanted.clone();
+        let is_our_turn = Arc::<AtomicBool>::default();
+        let (theirs, turn, layout) = (wanted.clone(), is_our_turn.clone(), question.layout.clone());
         let bell = Bell { done: Arc::default(), listener };
         let done = bell.done.clone();
         let choose = move || {
             let _bell = bell;
-            question.answer(&theirs)
+            question.answer(&theirs, &turn)
         };
         let thread = std::thread::Builder::new().name("suggestion".to_owned()).spawn(choose);
-        Ok(Self { thread: thread.map_err(Error::io("suggestion"))?, wanted, done })
+        let thread = thread.map_err(Error::io("suggestion"))?;
+        let began = Instant::now();
+        Ok(Self { thread, wanted, is_our_turn, done, began, layout, is_told: false })
     }
 
     /// Whether the choice has been made.
     pub(super) fn is_done(&self) -> bool {
         self.done.load(Ordering::SeqCst)
+    }
+
+    /// For whom it has been waiting, if that is worth a word; once.
+    pub(super) fn waits_for(&mut self) -> Option<String> {
+        let waits = !self.is_our_turn.load(Ordering::SeqCst) && self.began.elapsed() > PATIENCE;
+        if self.is_told || !waits {
+            return None;
+        }
+        self.is_told = true;
+        Some(Turn::holder(&self.layout))
     }
 
     /// The choice, once it has been made.

@@ -79,6 +79,11 @@ pub enum Progress {
         /// After this time.
         wait: Duration,
     },
+    /// Another program computes a suggestion; ours is computed after that.
+    Queued {
+        /// Which program.
+        owner: String,
+    },
     /// An attempt that somebody else started is waited for.
     Awaited {
         /// The evaluation.
