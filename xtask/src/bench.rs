@@ -1,6 +1,6 @@
 //! Runs the benchmarks and prints their medians as one Markdown table.
 
-use crate::{Outcome, cargo, root, run};
+use crate::command::{Outcome, cargo, root, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -5,19 +5,16 @@
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
 //! - `cargo xtask soak`: programs that are killed again and again.
 
+mod command;
 mod bench;
 mod postgres;
 mod test;
 
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 /// The long form of the tests that kill programs.
 const SOAK: [&str; 8] =
     ["cargo", "test", "--workspace", "--test", "killing", "--", "--ignored", "--nocapture"];
-
-/// Why a task failed, in words for the terminal.
-type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,27 +35,5 @@ fn main() -> ExitCode {
             eprintln!("xtask: {message}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// The root of the workspace.
-fn root() -> PathBuf {
-    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().map_or_else(PathBuf::new, PathBuf::from)
-}
-
-/// A cargo command that runs at the root of the workspace.
-fn cargo(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(root());
-    command
-}
-
-/// Runs a command to its end and fails unless it succeeds.
-fn run(command: &mut Command) -> Outcome {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} ended with {status}")),
-        Err(error) => Err(format!("{command:?} did not start: {error}")),
     }
 }

@@ -1,6 +1,6 @@
 //! A PostgreSQL server for the tests: found or installed, alone in a temporary folder, gone afterwards.
 
-use crate::{Outcome, run};
+use crate::command::{Outcome, run};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

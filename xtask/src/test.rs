@@ -1,7 +1,7 @@
 //! The one test command: formatting, lints, tests, documentation.
 
+use crate::command::{Outcome, cargo, run};
 use crate::postgres::{self, Postgres};
-use crate::{Outcome, cargo, run};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 

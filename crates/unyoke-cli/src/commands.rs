@@ -4,6 +4,7 @@
 pub(crate) mod init;
 pub(crate) mod check;
 pub(crate) mod front;
+mod study_report;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod ask;

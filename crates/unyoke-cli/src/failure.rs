@@ -1,10 +1,12 @@
 //! What a command may fail with, how that is shown, and the exit codes of the program.
 
-use std::io::{self, ErrorKind, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use unyoke::JournalError;
 use unyoke_run::{Error, StudyFileError};
+
+use crate::output::complain;
 
 /// Exit codes beside 0, and 2 for wrong arguments.
 const FAILED: u8 = 1;
@@ -56,9 +58,14 @@ impl Failure {
         }
     }
 
+    /// How the program ends.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
     /// Tells the user, and how the program ends.
     pub(crate) fn show(self) -> ExitCode {
-        let code = ExitCode::from(self.code());
+        let code = self.exit_code();
         match self {
             // Whoever read our output has seen enough.
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -68,7 +75,9 @@ impl Failure {
                 code
             }
             Self::StudyFile(error @ Error::Io { .. }) => {
-                eprintln!("unyoke: {error}\n`unyoke init` writes a study file to start from.");
+                complain(&format!(
+                    "unyoke: {error}\n`unyoke init` writes a study file to start from."
+                ));
                 code
             }
             Self::StudyFile(error) | Self::Study(error) => say(&error, code),
@@ -80,14 +89,27 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::StudyFile(error) | Self::Study(error) => error.fmt(f),
+            Self::Lab(error) => error.fmt(f),
+            Self::Output(error) => error.fmt(f),
+            Self::Refused(reason) => reason.fmt(f),
+            Self::Interrupted => "interrupted".fmt(f),
+        }
+    }
+}
+
 /// Shows the lines of the file with the places underlined, in colour where there is some.
 fn show_mistakes(mistakes: &StudyFileError) {
     let colours = std::env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal();
-    eprint!("{}", mistakes.drawn(colours));
+    // Drawn with colours, so not to be escaped; nobody may be there to read it.
+    let _ = write!(io::stderr(), "{}", mistakes.drawn(colours));
 }
 
 fn say(what: &dyn std::fmt::Display, code: ExitCode) -> ExitCode {
-    eprintln!("unyoke: {what}");
+    complain(&format!("unyoke: {what}"));
     code
 }
 

@@ -3,13 +3,14 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle, WeakProgressBar};
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
 
-use crate::words::{count, design, short, time};
+use crate::output::{complain, one_line};
+use crate::words::{count, design, short, spent_of, time};
 
 /// Resolution of the bar.
 const TICKS: u64 = 1000;
@@ -135,8 +136,8 @@ impl<'a> View<'a> {
         let what =
             format!("{evaluation:>5}  {objective} at {at}, cost {}{again}{why}", short(*cost));
         match &mut self.screen {
-            Some(screen) => screen.begin(*evaluation, printable(&what)),
-            None => complain(&what),
+            Some(screen) => screen.begin(*evaluation, one_line(&what)),
+            None => complain(&one_line(&what)),
         }
     }
 
@@ -152,16 +153,15 @@ impl<'a> View<'a> {
     fn say(&self, text: &str) {
         match &self.screen {
             Some(screen) => {
-                let _ = screen.lines.println(printable(text));
+                let _ = screen.lines.println(one_line(text));
             }
-            None => complain(text),
+            None => complain(&one_line(text)),
         }
     }
 
     fn spent(&mut self, spent: f64, committed: f64) {
         let Some(screen) = &mut self.screen else { return };
         let budget = self.file.budget.cost;
-        let of = budget.map_or_else(String::new, |budget| format!(" of {}", short(budget)));
         let under_way = match committed > spent {
             true => format!(", {} under way", short(committed - spent)),
             false => String::new(),
@@ -173,7 +173,7 @@ impl<'a> View<'a> {
         let left = left.map_or_else(String::new, |left| format!(", about {} left", time(left)));
         let share = budget.map_or(0.0, |budget| (spent / budget).clamp(0.0, 1.0));
         screen.budget.set_position((share * TICKS as f64) as u64);
-        screen.budget.set_message(format!("spent {}{of}{under_way}{left}{gain}", short(spent)));
+        screen.budget.set_message(format!("{}{under_way}{left}{gain}", spent_of(spent, budget)));
     }
 }
 
@@ -202,37 +202,6 @@ impl Screen {
     }
 }
 
-/// Writes a line to standard error. That nobody reads it any more is no reason to stop.
-fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable(text));
-}
-
-/// A text of one line in which nothing can move the cursor, change colours or do worse: what
-/// commands print is not ours.
-fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-    }
-    shown
-}
-
 fn style_of(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_that_a_command_printed_reaches_the_terminal_as_a_control_sequence() {
-        let nasty = "failed: \x1b[2J\x1b]0;owned\x07 \u{9b}31m ü 🦀\nnext\r";
-        let shown = printable(nasty);
-        assert!(!shown.chars().any(char::is_control), "{shown:?}");
-        assert!(shown.contains("ü 🦀") && shown.contains("\\u{1b}[2J"), "{shown}");
-    }
 }

@@ -3,18 +3,19 @@
 //! Each command is a file in `commands`. Results go to standard output, everything else to standard
 //! error, and the exit code says what kind of trouble there was: `failure`.
 
-mod arguments;
-mod failure;
 mod output;
+mod failure;
 mod words;
+mod cells;
+mod arguments;
 mod live;
-mod study_report;
 mod commands;
+mod command_line;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command};
+use command_line::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -39,7 +40,9 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Report(arguments) => commands::report::run(&arguments, form),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Schema => commands::schema::run(),
-        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Completions { shell } => {
+            commands::completions::run(shell, &mut Arguments::command())
+        }
         Command::Lab(command) => Ok(commands::lab::run(command)?),
         Command::Supervise { folder } => Ok(unyoke_run::supervise(&folder)),
     }

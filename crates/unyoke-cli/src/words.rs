@@ -4,6 +4,7 @@ use std::time::Duration;
 use unyoke::{Design, Direction, Parameter, Problem};
 
 use crate::failure::Failure;
+use crate::output::one_line;
 
 /// A number to about four digits; the exact one is in JSON.
 pub(crate) fn short(value: f64) -> String {
@@ -24,26 +25,29 @@ pub(crate) fn short(value: f64) -> String {
 
 /// An expected value with its standard deviation, which has two digits, to the same place.
 pub(crate) fn plus_minus(mean: f64, sd: f64) -> String {
-    let digits = 1i32.saturating_sub(sd.log10().floor() as i32);
+    let place = sd.log10().floor() as i32;
     let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
-    if !plain || !(0..=6).contains(&digits) {
+    if !plain || !(-5..6).contains(&place) {
         return format!("{} ± {}", short(mean), short(sd));
     }
-    let digits = digits as usize;
-    format!("{mean:.digits$} ± {sd:.digits$}")
+    let digits = usize::try_from(1 - place).unwrap_or(0);
+    // Above a hundred the second digit stands before the point.
+    let unit = 10f64.powi((place - 1).max(0));
+    let rounded = |value: f64| if unit > 1.0 { (value / unit).round() * unit + 0.0 } else { value };
+    format!("{:.digits$} ± {:.digits$}", rounded(mean), rounded(sd))
 }
 
 /// A design in one line, in the order of the problem.
 pub(crate) fn design(problem: &Problem, design: &Design) -> String {
     let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(design, p)));
-    pairs.collect::<Vec<_>>().join(" ")
+    one_line(&pairs.collect::<Vec<_>>().join(" "))
 }
 
 /// A design in one line with all digits, for whoever is to build it.
 pub(crate) fn exact_design(problem: &Problem, design: &Design) -> String {
     let value = |p: &Parameter| design.get(p.name()).map_or("?".to_owned(), ToString::to_string);
     let pairs = problem.parameters.iter().map(|p| format!("{}={}", p.name(), value(p)));
-    pairs.collect::<Vec<_>>().join(" ")
+    one_line(&pairs.collect::<Vec<_>>().join(" "))
 }
 
 /// The value of a parameter, for people.
@@ -54,6 +58,28 @@ pub(crate) fn value(design: &Design, parameter: &Parameter) -> String {
         }
         (Some(value), _) => value.to_string(),
         (None, _) => "?".to_owned(),
+    }
+}
+
+/// Whether more was spent than the budget allows, by more than the rounding of a sum. A run never
+/// does that; a lower budget, or a withdrawn evaluation that was made after all, can.
+pub(crate) fn is_over_budget(spent: f64, budget: Option<f64>) -> bool {
+    budget.is_some_and(|budget| spent > budget * (1.0 + 1e-9))
+}
+
+/// What was spent, compared with what may be.
+pub(crate) fn spent_of(spent: f64, budget: Option<f64>) -> String {
+    match budget {
+        None => format!("spent {}", short(spent)),
+        Some(budget) if is_over_budget(spent, Some(budget)) => {
+            format!(
+                "spent {}, {} over the budget of {}",
+                short(spent),
+                short(spent - budget),
+                short(budget)
+            )
+        }
+        Some(budget) => format!("spent {} of {}", short(spent), short(budget)),
     }
 }
 
@@ -68,7 +94,7 @@ pub(crate) fn time(duration: Duration) -> String {
 }
 
 /// "minimise" or "maximise".
-pub(crate) fn goal(direction: Direction) -> &'static str {
+pub(crate) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Minimise => "minimise",
         Direction::Maximise => "maximise",
@@ -112,7 +138,7 @@ pub(crate) fn with_value(
             design.with(name, text.parse::<f64>().map_err(|_| wrong("a number"))?)
         }
         Parameter::Integer { .. } => {
-            design.with(name, text.parse::<i64>().map_err(|_| wrong("a whole number"))?)
+            design.with(name, text.parse::<i64>().map_err(|_| wrong("an integer"))?)
         }
         Parameter::Categorical { .. } => design.with(name, text),
     })
@@ -146,12 +172,45 @@ mod tests {
             (143.123, 4.505, "143.1 ± 4.5"),
             (-0.5, 0.1, "-0.50 ± 0.10"),
             (1234.5, 56.7, "1234 ± 57"),
-            (1234.5, 567.8, "1234 ± 567.8"),
+            (1234.5, 567.8, "1230 ± 570"),
+            (123_456.0, 2345.0, "123500 ± 2300"),
+            (0.0, 123.0, "0 ± 120"),
+            (-7.0, 250_000.0, "0 ± 250000"),
             (2.5, 0.0, "2.5 ± 0"),
             (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
         ] {
             assert_eq!(plus_minus(mean, sd), text);
         }
+    }
+
+    #[test]
+    fn what_is_shown_is_within_half_of_the_last_digit() {
+        for (mean, sd) in (0..2000).map(|i| f64::from(i) + 0.5).map(|i| {
+            let size = 10f64.powf((7.3 * i) % 9.0 - 3.0).min(9e5);
+            (size * (1.7 * i).sin(), 10f64.powf((3.1 * i) % 10.0 - 4.5))
+        }) {
+            let text = plus_minus(mean, sd);
+            let (shown_mean, shown_sd) = text.split_once(" ± ").unwrap();
+            let (shown_mean, shown_sd): (f64, f64) =
+                (shown_mean.parse().unwrap(), shown_sd.parse().unwrap());
+            let is_plain = mean.abs() >= 1e-3;
+            if is_plain {
+                // Two digits of the deviation: one unit of the second is a tenth of the first.
+                let unit = 10f64.powf(sd.log10().floor() - 1.0);
+                assert!((shown_sd - sd).abs() <= 0.5001 * unit, "{sd}: {text}");
+                assert!((shown_mean - mean).abs() <= 0.5001 * unit, "{mean}: {text}");
+                let units = shown_sd / unit;
+                assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn spending_beyond_the_budget_is_called_so() {
+        assert_eq!(spent_of(2.0, None), "spent 2");
+        assert_eq!(spent_of(2.0, Some(3.0)), "spent 2 of 3");
+        assert_eq!(spent_of(0.1 + 0.2, Some(0.3)), "spent 0.3 of 0.3");
+        assert_eq!(spent_of(2.0, Some(1.0)), "spent 2, 1 over the budget of 1");
     }
 
     #[test]

@@ -51,7 +51,11 @@ fn a_study_can_be_made_by_hand() {
     assert_eq!(statuses, ["told", "told", "failed", "withdrawn"]);
     assert_eq!(place.spent(), 6.0, "1 and 4, and 1 for the failure");
 
-    assert!(place.fails(&["tell", "0", "1"], 1).contains("evaluation 0 was told before"));
+    assert!(
+        place
+            .fails(&["tell", "0", "1"], 1)
+            .contains("evaluation 0 is already recorded as completed")
+    );
     assert!(place.fails(&["tell", "99", "1"], 1).contains("no evaluation 99"));
     assert!(place.fails(&["tell", "1", "nan"], 1).contains("--failed"));
     assert!(place.fails(&["run"], 3).contains("needs a command"));
@@ -65,7 +69,10 @@ fn what_was_asked_for_by_hand_is_left_to_the_hand() {
     assert_eq!((done["spent"].as_f64(), done["pending"].as_u64()), (Some(17.0), Some(1)));
     assert_eq!(place.starts().get(&0), None);
     let status = place.text(&["status"]);
-    assert!(status.contains("asked for by hand: unyoke tell 0 VALUE"), "{status}");
+    assert!(
+        status.contains("asked for by hand; record its result: unyoke tell 0 VALUE"),
+        "{status}"
+    );
     place.text(&["tell", "0", "0.5"]);
     assert_eq!(place.spent(), 18.0);
 }
@@ -108,7 +115,7 @@ fn mistakes_in_a_table_are_told_row_by_row() {
         "bad.csv:5: mass is inf",
         "bad.csv:6:",
         "bad.csv:7: x is blank",
-        "5 mistakes, nothing was taken over",
+        "5 mistakes, nothing was imported",
     ] {
         assert!(said.contains(words), "{words:?} is missing:\n{said}");
     }
@@ -146,7 +153,7 @@ fn predictions_and_reasons_are_shown() {
     assert!(there[1]["options"][1]["gain"].is_number());
     assert!(place.text(&["explain", "--at", "x=0.5"]).contains("gain per cost"));
     assert!(place.fails(&["explain", "--at", "y=0.5"], 1).contains("\"y\""));
-    assert!(place.text(&["explain"]).contains("flips at"));
+    assert!(place.text(&["explain"]).contains("break-even cost"));
 
     let report = place.json(&["report", "--out", "page.html"]);
     assert_eq!(report["report"], "page.html");
@@ -245,7 +252,7 @@ fn a_study_file_is_written_from_answers() {
         let _ = child.stdin.take().unwrap().write_all(answers.as_bytes());
         child.wait().unwrap().code()
     };
-    let answers = "my beam\n50\nlength 0.1 2.0 log\nlayers 1 8 whole\nkind oak,steel\n\n\
+    let answers = "my beam\n50\nlength 0.1 2.0 log\nlayers 1 8 integer\nkind oak,steel\n\n\
                    mass minimise 1 echo {length}\ndrag maximise 4\n\n";
     assert_eq!(init("beam.toml", answers), Some(0));
     let checked = place.json(&["check", "beam.toml"]);

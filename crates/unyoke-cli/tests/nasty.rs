@@ -73,7 +73,7 @@ const SPOILT: [(&str, &str, &str); 47] = [
     ("low = 0.1", "low = 1e400", "low"),
     ("low = 0.1", "low = 3", "low"),
     ("low = 0.1", "low = 0\nscale = \"log\"", "log"),
-    ("low = 0.1", "low = 0.1\ntype = \"integer\"", "whole"),
+    ("low = 0.1", "low = 0.1\ntype = \"integer\"", "integer"),
     ("low = 0.1", "low = 0.1\nchoices = [\"a\"]", "choices"),
     ("low = 0.1\nhigh = 2.0", "choices = []", "choices"),
     ("low = 0.1\nhigh = 2.0", "choices = [\"a\", \"a\"]", "\"a\""),
@@ -328,8 +328,106 @@ fn a_table_of_ten_thousand_rows_is_told_row_by_row() {
     place.write("old.csv", &table);
     let said = place.fails(&["import", "old.csv"], 1);
     assert!(said.contains("old.csv:9: mass is \"1,5\""), "{said}");
-    assert!(said.contains("8 mistakes, nothing was taken over"), "{said}");
+    assert!(said.contains("8 mistakes, nothing was imported"), "{said}");
     let done = place.json(&["import", "old.csv", "--skip-bad"]);
     assert_eq!(done["imported"], 9992);
     assert_eq!(place.json(&["import", "old.csv", "--skip-bad"])["known"], 9992);
+}
+
+#[test]
+fn names_and_choices_of_any_kind_survive_export_and_import() {
+    let text = r#"
+[parameters." x "]
+low = -2
+high = 1
+[parameters."=kind"]
+choices = ["=1+1", "-oak", " steel ", "'tin", "@a,b", "\"q\"\nnew"]
+[objectives."+mass"]
+goal = "minimise"
+cost = 1
+"#;
+    let place = Place::new(text);
+    let rows = "-1.5,=1+1,-2\n0,-oak,1\n1,\" steel \",3\n0.5,'tin,4\n0.25,\"@a,b\",5\n0.75,\"\"\"q\"\"\nnew\",6\n";
+    place.write("old.csv", &format!("\" x \",=kind,+mass\n{rows}"));
+    assert_eq!(place.json(&["import", "old.csv"])["imported"], 6);
+    let exported = place.text(&["export", "--as", "designs"]);
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(exported.as_bytes());
+    for cell in reader
+        .records()
+        .flat_map(|record| record.unwrap().iter().map(str::to_owned).collect::<Vec<String>>())
+    {
+        let is_formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+        assert!(!is_formula, "{cell:?} would be carried out");
+    }
+    assert!(exported.contains("-1.5,'=1+1,-2"), "{exported}");
+    place.write("copy.csv", &exported);
+    let again = place.json(&["import", "copy.csv"]);
+    assert_eq!((&again["imported"], &again["known"]), (&0.into(), &6.into()), "{exported}");
+    assert!(place.text(&["export"]).contains("'+mass"));
+}
+
+#[test]
+fn a_report_is_not_written_through_a_link() {
+    let place = Place::new(TWO);
+    place.text(&["run", "--no-report", "--cost", "10"]);
+    place.write("precious.txt", "mine");
+    std::os::unix::fs::symlink(place.path("precious.txt"), place.path("study.html")).unwrap();
+    let said = place.fails(&["report"], 1);
+    assert!(said.contains("study.html") && said.contains("symbolic link"), "{said}");
+    assert_eq!(fs::read_to_string(place.path("precious.txt")).unwrap(), "mine");
+    fs::remove_file(place.path("study.html")).unwrap();
+    place.text(&["report"]);
+    place.text(&["report"]);
+    assert!(fs::read_to_string(place.path("study.html")).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn nobody_listening_is_no_reason_to_panic() {
+    let place = Place::new(TWO);
+    place.text(&["run", "--no-report", "--cost", "10"]);
+    place.write("bad.csv", "x,mass\nzero,1\n");
+    place.write("bad.toml", "[study\n");
+    let commands: [&[&str]; 14] = [
+        &["check"],
+        &["check", "bad.toml"],
+        &["status"],
+        &["front"],
+        &["explain"],
+        &["report"],
+        &["export"],
+        &["schema"],
+        &["completions", "bash"],
+        &["import", "bad.csv"],
+        &["tell", "99", "1"],
+        &["status", "missing.toml"],
+        &["--help"],
+        &["init", "new.toml"],
+    ];
+    // Full devices refuse every byte, as a pipe does whose reader is gone; 101 is a panic.
+    for arguments in commands {
+        for (out, err) in
+            [("/dev/full", "/dev/null"), ("/dev/null", "/dev/full"), ("/dev/full", "/dev/full")]
+        {
+            let open = |path| fs::OpenOptions::new().write(true).open(path).unwrap();
+            let mut command = place.command(arguments);
+            let status = command.stdout(open(out)).stderr(open(err)).status().unwrap();
+            assert_ne!(status.code(), Some(101), "{arguments:?} > {out} 2> {err}");
+            assert!(status.code().is_some(), "{arguments:?}: {status}");
+        }
+    }
+}
+
+#[test]
+fn names_and_reasons_do_not_steer_the_terminal() {
+    let place = Place::new(&TWO.replace("[objectives.mass]", "[objectives.\"ma\\u001b[2Jss\"]"));
+    place.text(&["ask"]);
+    place.text(&["tell", "0", "--failed", "red \u{1b}[31m\rspoof\u{7}"]);
+    place.text(&["ask"]);
+    for arguments in [&["status"][..], &["explain"], &["tell", "0", "1"]] {
+        let output = place.run(arguments);
+        let shown = [output.stdout, output.stderr].concat();
+        let steering = |byte: &u8| *byte < 0x20 && *byte != b'\n';
+        assert!(!shown.iter().any(steering), "{}", String::from_utf8_lossy(&shown));
+    }
+    assert!(place.text(&["status"]).contains("ma\\u{1b}[2Jss"));
 }

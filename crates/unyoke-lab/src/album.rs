@@ -9,6 +9,7 @@ use crate::figures::{
     priors_figure, problem_figure, regret_figure, times_figure,
 };
 use crate::instance::Instance;
+use crate::method::Method;
 use crate::metrics::Recommendation;
 use crate::report::{
     Figure, Report, Runs as RunCount, Section, Table, mean_table, page, time_table,
@@ -82,14 +83,14 @@ fn title(family: &FamilyRuns) -> String {
     }
 }
 
-fn is_random(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::CMokgRandom | Algorithm::MakgRandom)
+fn is_random(method: Method) -> bool {
+    matches!(method.algorithm(), Algorithm::CMokgRandom | Algorithm::MakgRandom)
 }
 
-fn curve(family: &FamilyRuns, (algorithm, runs): &(Algorithm, Runs), metric: Metric) -> Curve {
+fn curve(family: &FamilyRuns, (method, runs): &(Method, Runs), metric: Metric) -> Curve {
     let averages = FamilyRuns::average(runs, metric, &family.costs());
     Curve {
-        algorithm: algorithm.name().to_owned(),
+        algorithm: method.name().to_owned(),
         cost: averages.iter().map(|average| average.cost).collect(),
         mean: averages.iter().map(|average| average.mean).collect(),
         standard_error: averages.iter().map(|average| average.standard_error).collect(),
@@ -98,8 +99,8 @@ fn curve(family: &FamilyRuns, (algorithm, runs): &(Algorithm, Runs), metric: Met
 }
 
 /// The curves of the algorithms that `wanted` picks.
-fn panel(family: &FamilyRuns, metric: Metric, wanted: impl Fn(Algorithm) -> bool) -> CurvePanel {
-    let chosen = family.algorithms.iter().filter(|(algorithm, _)| wanted(*algorithm));
+fn panel(family: &FamilyRuns, metric: Metric, wanted: impl Fn(Method) -> bool) -> CurvePanel {
+    let chosen = family.methods.iter().filter(|(method, _)| wanted(*method));
     CurvePanel {
         title: title(family),
         y_label: label(metric).to_owned(),
@@ -131,9 +132,9 @@ fn curves(families: &[FamilyRuns], metric: Metric, name: &str) -> Plate {
 
 /// Figure of the families on which random weights were tried.
 fn expectation_against_random(family: &FamilyRuns) -> Option<Plate> {
-    let wanted =
-        |algorithm| is_random(algorithm) || matches!(algorithm, Algorithm::CMokg | Algorithm::Makg);
-    family.algorithms.iter().any(|(algorithm, _)| is_random(*algorithm)).then(|| Plate {
+    let expectations = [Algorithm::CMokg, Algorithm::Makg].map(Method::Published);
+    let wanted = |method| is_random(method) || expectations.contains(&method);
+    family.methods.iter().any(|(method, _)| is_random(*method)).then(|| Plate {
         name: format!("expectation-against-random-{}", family.settings.family),
         caption: "Expectation over weights against one random weight vector per step.".to_owned(),
         picture: regret_figure(
@@ -143,6 +144,9 @@ fn expectation_against_random(family: &FamilyRuns) -> Option<Plate> {
     })
 }
 
+/// Whose front is shown as it is learned.
+const CONVERGENCE: Method = Method::Published(Algorithm::CMokg);
+
 fn pairs(points: &Points) -> Vec<[f64; 2]> {
     points.rows().map(|row| [row[0], row[1]]).collect()
 }
@@ -151,7 +155,7 @@ fn pairs(points: &Points) -> Vec<[f64; 2]> {
 /// enough.
 fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
     let longest = MOMENTS.into_iter().max().unwrap_or(0);
-    let runs = family.algorithms.iter().find(|(algorithm, _)| *algorithm == Algorithm::CMokg);
+    let runs = family.methods.iter().find(|(method, _)| *method == CONVERGENCE);
     let Some((_, runs)) = runs else { return Ok(None) };
     let initial = |rows: &[Row]| rows.iter().position(|row| row.metrics.is_some()).map(|i| i + 1);
     let long = |rows: &[Row]| initial(rows).is_some_and(|initial| rows.len() >= initial + longest);
@@ -164,8 +168,7 @@ fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
     let first = initial(rows).unwrap_or(0);
     let moment = |&count: &usize| {
         let protocol = family.settings.protocol();
-        let study =
-            replay(&instance, &target, Algorithm::CMokg, &protocol, &rows[..first + count])?;
+        let study = replay(&instance, &target, CONVERGENCE, &protocol, &rows[..first + count])?;
         moment(&instance, &study, count)
     };
     let names = |m: usize| instance.problem.objectives[m].name.clone();
@@ -229,7 +232,7 @@ fn instance(family: &FamilyRuns, id: u32) -> Result<Instance> {
 
 /// Contours and front of the first instance that was run, for two inputs and two objectives.
 fn problem(family: &FamilyRuns) -> Result<Option<Plate>> {
-    let ids = family.algorithms.iter().flat_map(|(_, runs)| runs.keys());
+    let ids = family.methods.iter().flat_map(|(_, runs)| runs.keys());
     let Some(&id) = ids.min() else { return Ok(None) };
     let instance = instance(family, id)?;
     let problem = &instance.problem;
@@ -283,20 +286,24 @@ fn priors(families: &[FamilyRuns]) -> Option<Plate> {
     })
 }
 
-/// Seconds of the suggestions that took a search: those after a row that was measured.
-fn suggestion_seconds(runs: &Runs) -> Vec<f64> {
+/// Seconds of the suggestions that took a search: after the initial designs all of them, or the
+/// first at each design.
+fn suggestion_seconds(family: &FamilyRuns, method: Method, runs: &Runs) -> Vec<f64> {
+    let together = method.algorithm().is_coupled();
+    let each = if together { family.settings.costs.len() } else { 1 };
     let searched = |rows: &Vec<Row>| -> Vec<f64> {
-        let pairs = rows.windows(2).filter(|pair| pair[0].metrics.is_some());
-        pairs.map(|pair| pair[1].suggest_seconds).collect()
+        let initial =
+            rows.iter().position(|row| row.metrics.is_some()).map_or(rows.len(), |i| i + 1);
+        rows[initial..].iter().step_by(each).map(|row| row.suggest_seconds).collect()
     };
     runs.values().flat_map(searched).collect()
 }
 
 fn time_ranges(family: &FamilyRuns) -> Vec<TimeRange> {
-    let range = |(algorithm, runs): &(Algorithm, Runs)| {
-        TimeRange::of(algorithm.name(), &suggestion_seconds(runs))
+    let range = |(method, runs): &(Method, Runs)| {
+        TimeRange::of(method.name(), &suggestion_seconds(family, *method, runs))
     };
-    family.algorithms.iter().filter_map(range).collect()
+    family.methods.iter().filter_map(range).collect()
 }
 
 fn times(families: &[FamilyRuns]) -> Plate {
@@ -330,7 +337,7 @@ fn report(families: &[FamilyRuns]) -> Result<Report> {
 /// What was run, in a sentence.
 fn lead(families: &[FamilyRuns]) -> String {
     let rows = || {
-        let runs = families.iter().flat_map(|family| &family.algorithms);
+        let runs = families.iter().flat_map(|family| &family.methods);
         runs.flat_map(|(_, runs)| runs.values())
     };
     let seconds: f64 = rows().flatten().map(|row| row.suggest_seconds + row.metrics_seconds).sum();
@@ -358,7 +365,7 @@ fn tables(family: &FamilyRuns) -> Section {
     let costs = table_costs(family);
     let table = |metric: Metric| -> Table {
         let curves: Vec<Curve> =
-            family.algorithms.iter().map(|entry| curve(family, entry, metric)).collect();
+            family.methods.iter().map(|entry| curve(family, entry, metric)).collect();
         mean_table(
             &format!("{}, mean and standard error at each cost", label(metric)),
             &curves,
@@ -396,10 +403,10 @@ fn made(family: &FamilyRuns) -> Vec<(String, String)> {
 }
 
 fn counts(family: &FamilyRuns) -> Vec<RunCount> {
-    let count = |((algorithm, runs), planned): (&(Algorithm, Runs), &usize)| RunCount {
-        name: format!("{}, {}", title(family), crate::figures::label(algorithm.name())),
+    let count = |((method, runs), planned): (&(Method, Runs), &usize)| RunCount {
+        name: format!("{}, {}", title(family), crate::figures::label(method.name())),
         complete: runs.len(),
         planned: *planned,
     };
-    family.algorithms.iter().zip(&family.planned).map(count).collect()
+    family.methods.iter().zip(&family.planned).map(count).collect()
 }

@@ -116,6 +116,7 @@ impl Family {
             problem: self.problem(costs, noise)?,
             noise: noise.to_vec(),
             reference: sample.reference.clone(),
+            initial: None,
             truth: Truth::Sampled(vec![model(0)?, model(1)?]),
         })
     }

@@ -19,7 +19,18 @@ pub struct Instance {
     pub noise: Vec<f64>,
     /// From where hypervolumes count, if that is part of the problem; everything maximised.
     pub reference: Option<Vec<f64>>,
+    /// Designs and values from which runs start, if they do not choose their own.
+    pub initial: Option<InitialData>,
     pub(crate) truth: Truth,
+}
+
+/// Designs and the values of all objectives observed there, in the problem's own units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InitialData {
+    /// Values of the parameters, a row per design.
+    pub designs: Points,
+    /// Values of the objectives, a row per design.
+    pub values: Points,
 }
 
 /// Where the true values come from.

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::instance::Instance;
+use crate::method::Method;
 use crate::run::run;
 use crate::settings::Settings;
 use crate::table::{write_run, write_whole};
@@ -11,7 +12,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use unyoke::Algorithm;
 
 /// A set of runs to make.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Lab {
     /// Numbers of the instances.
     pub instances: Vec<u32>,
     /// Who competes.
-    pub algorithms: Vec<Algorithm>,
+    pub methods: Vec<Method>,
     /// Which part of the runs to make here.
     pub shard: Shard,
     /// Runs at a time. Each uses one thread, so that times are those of one core.
@@ -74,7 +74,7 @@ pub struct Outcome {
 /// One run to make.
 struct Job<'a> {
     instance: &'a Instance,
-    algorithm: Algorithm,
+    method: Method,
     path: PathBuf,
 }
 
@@ -118,8 +118,8 @@ impl Lab {
     /// Adds what is asked for to what was asked for before, beside the runs of each algorithm:
     /// a report can then tell what is missing.
     fn note_plan(&self) -> Result<()> {
-        for algorithm in &self.algorithms {
-            let folder = self.folder().join(algorithm.name());
+        for method in &self.methods {
+            let folder = self.folder().join(method.name());
             let mut planned = read_plan(&folder)?;
             let before = planned.len();
             planned.extend(&self.instances);
@@ -134,13 +134,13 @@ impl Lab {
 
     /// The runs of this shard, instance by instance.
     fn jobs<'a>(&self, instances: &'a [Instance]) -> Vec<Job<'a>> {
-        let job = |(instance, algorithm): (&'a Instance, Algorithm)| {
+        let job = |(instance, method): (&'a Instance, Method)| {
             let name = format!("{}.csv", instance.id);
-            Job { instance, algorithm, path: self.folder().join(algorithm.name()).join(name) }
+            Job { instance, method, path: self.folder().join(method.name()).join(name) }
         };
-        let pairs = instances.iter().flat_map(|instance| {
-            self.algorithms.iter().map(move |&algorithm| (instance, algorithm))
-        });
+        let pairs = instances
+            .iter()
+            .flat_map(|instance| self.methods.iter().map(move |&method| (instance, method)));
         let mine = |i: &usize| i % self.shard.count.max(1) + 1 == self.shard.index;
         pairs.enumerate().filter(|(i, _)| mine(i)).map(|(_, pair)| job(pair)).collect()
     }
@@ -154,7 +154,7 @@ impl Lab {
         let advanced = |share: f64| progress(Progress::Advanced(share));
         let rows = pool.install(|| {
             let target = Target::of(job.instance)?;
-            run(job.instance, &target, job.algorithm, &protocol, advanced)
+            run(job.instance, &target, job.method, &protocol, advanced)
         })?;
         write_run(&job.path, &rows)
     }

@@ -7,20 +7,22 @@
 //! the paper, [`report`] both into one page. Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod draw;
 mod error;
 pub mod formulas;
 mod instance;
+mod initial;
+mod method;
 mod family;
 mod suite;
 mod target;
 mod metrics;
 pub mod facts;
-mod run;
 mod table;
+mod run;
 mod settings;
 mod lab;
 pub mod summary;
-pub mod draw;
 pub mod figures;
 pub mod report;
 mod album;
@@ -28,8 +30,9 @@ mod album;
 pub use album::{write_figures, write_report};
 pub use error::{Error, Result};
 pub use family::{Family, published, sampled};
-pub use instance::Instance;
+pub use instance::{InitialData, Instance};
 pub use lab::{Lab, Outcome, Progress, Shard};
+pub use method::Method;
 pub use metrics::{Recommendation, best_for_all, exact_regret, hypervolume_regret, regret};
 pub use run::{Protocol, run};
 pub use settings::Settings;

@@ -1,15 +1,16 @@
-//! One study on one instance, measured after every evaluation.
+//! One study on one instance, measured after every evaluation or at equal costs.
 
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::method::Method;
 use crate::metrics::{Recommendation, hypervolume_regret, regret};
 use crate::table::{Metrics, Row};
 use crate::target::Target;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use unyoke::{
-    Algorithm, Config, Design, Event, Journal, Lengthscales, MemoryJournal, Parameter, Record,
-    Status, Study, Suggestion, Units,
+    Config, Design, Event, Journal, Lengthscales, MemoryJournal, Parameter, Record, Status, Study,
+    Suggestion, Units,
 };
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
@@ -29,6 +30,9 @@ pub struct Protocol {
     pub max_cost: f64,
     /// Whether the inputs of a model share a length scale.
     pub lengthscales: Lengthscales,
+    /// Metrics are taken at multiples of this cost, or after every evaluation: they take longer
+    /// than a suggestion.
+    pub measure_every: Option<f64>,
 }
 
 impl Protocol {
@@ -38,83 +42,121 @@ impl Protocol {
         seed_for(self.seed, u64::from(instance.id))
     }
 
-    /// Settings of the paper, with the problem's own reference point for those who want one.
-    fn config(&self, instance: &Instance, target: &Target, algorithm: Algorithm) -> Config {
+    /// Settings of the method, with the problem's own reference point for those who want one.
+    fn config(&self, instance: &Instance, target: &Target, method: Method) -> Config {
         let objectives = instance.problem.objectives.iter().enumerate();
         let reference = objectives
             .map(|(m, objective)| (objective.name.clone(), instance.sign(m) * target.reference[m]))
             .collect::<BTreeMap<_, _>>();
-        let mut config = Config {
-            algorithm,
-            lengthscales: self.lengthscales,
-            reference: Some(reference),
-            ..Config::paper()
-        };
-        config.initial.designs = Some(2 * (instance.problem.parameters.len() + 1));
+        let inputs = instance.problem.parameters.len();
+        let given = instance.initial.as_ref().map(|initial| initial.designs.len());
+        let mut config = method.config(inputs);
+        config.lengthscales = self.lengthscales;
+        config.reference = Some(reference);
+        config.initial.designs = Some(given.unwrap_or(2 * (inputs + 1)));
         if !instance.has_common_units() {
             config.units = Units::Standardised;
         }
         config
     }
+
+    /// Whether metrics are wanted of what is known after spending `from`, given that more is known
+    /// only after spending `to`.
+    fn measures(&self, from: f64, to: f64) -> bool {
+        let index = |cost: f64, every: f64| (cost / every).ceil();
+        self.measure_every.is_none_or(|every| index(from, every) < index(to, every))
+    }
 }
 
-/// Runs `algorithm` on an instance until the money is spent. After each evaluation that took a
+/// Runs a method on an instance until the money is spent. After each evaluation that took a
 /// search, `advanced` is told its share of what is spent on such evaluations.
 pub fn run(
     instance: &Instance,
     target: &Target,
-    algorithm: Algorithm,
+    method: Method,
     protocol: &Protocol,
     mut advanced: impl FnMut(f64),
 ) -> Result<Vec<Row>> {
-    let config = protocol.config(instance, target, algorithm);
-    let problem = instance.problem.clone();
-    let each: f64 = problem.objectives.iter().map(|objective| objective.cost).sum();
-    let initial = each * config.initial.designs.unwrap_or(0) as f64;
-    let mut study = Study::with_config(problem, config, protocol.seed_for(instance))?;
-    let mut rows = Vec::new();
-    let mut spent = 0.0;
+    let mut rows = initial_rows(instance, method);
+    let mut study = replay(instance, target, method, protocol, &rows)?;
+    let costs = instance.problem.objectives.iter().map(|objective| objective.cost);
+    let each: f64 = costs.sum();
+    let initial = each * study.config().initial.designs.unwrap_or(0) as f64;
+    let mut spent = rows.last().map_or(0.0, |row| row.cumulative_cost);
     loop {
         let begun = Instant::now();
         let suggestion = study.ask()?;
         let suggest_seconds = begun.elapsed().as_secs_f64();
-        spent += suggestion.cost;
-        if spent > protocol.max_cost {
+        let ends = spent + suggestion.cost > protocol.max_cost;
+        if let Some(last) = rows.last_mut().filter(|_| is_complete(instance, &study)) {
+            // What is known changes once all that belongs together was evaluated.
+            let together = study.config().algorithm.is_coupled();
+            let next = spent + if together { each } else { suggestion.cost };
+            if ends || spent == initial || protocol.measures(spent, next) {
+                let begun = Instant::now();
+                last.metrics = Some(measure(instance, target, &study)?);
+                last.metrics_seconds = begun.elapsed().as_secs_f64();
+            }
+        }
+        if ends {
             return Ok(rows);
         }
         let value = observe(instance, &study, protocol, &suggestion)?;
         study.tell(suggestion.evaluation, value)?;
-        let begun = Instant::now();
-        let metrics = measure(instance, target, &study)?;
-        let metrics_seconds = begun.elapsed().as_secs_f64();
+        spent += suggestion.cost;
         if spent > initial {
             advanced(suggestion.cost / (protocol.max_cost - initial));
         }
         rows.push(Row {
             instance: instance.id,
-            algorithm,
+            method,
             step: rows.len() + 1,
             design: instance.coordinates(&suggestion.design),
             objective: suggestion.objective,
             value,
             cost: suggestion.cost,
             cumulative_cost: spent,
-            metrics,
+            metrics: None,
             suggest_seconds,
-            metrics_seconds,
+            metrics_seconds: 0.0,
         });
     }
+}
+
+/// The evaluations that a run starts from, where these are given.
+fn initial_rows(instance: &Instance, method: Method) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let Some(initial) = &instance.initial else { return rows };
+    for (design, values) in initial.designs.rows().zip(initial.values.rows()) {
+        for (objective, &value) in instance.problem.objectives.iter().zip(values) {
+            let before = rows.last().map_or(0.0, |row| row.cumulative_cost);
+            rows.push(Row {
+                instance: instance.id,
+                method,
+                step: rows.len() + 1,
+                design: design.to_vec(),
+                objective: objective.name.clone(),
+                value,
+                cost: objective.cost,
+                cumulative_cost: before + objective.cost,
+                metrics: None,
+                suggest_seconds: 0.0,
+                metrics_seconds: 0.0,
+            });
+        }
+    }
+    rows
 }
 
 /// The study of a run as it was after `rows`.
 pub(crate) fn replay(
     instance: &Instance,
     target: &Target,
-    algorithm: Algorithm,
+    method: Method,
     protocol: &Protocol,
     rows: &[Row],
 ) -> Result<Study> {
-    let config = protocol.config(instance, target, algorithm);
+    let config = protocol.config(instance, target, method);
     let initial = config.initial.designs.unwrap_or(0) * instance.problem.objectives.len();
     let seed = protocol.seed_for(instance);
     let problem = instance.problem.clone();
@@ -150,18 +192,14 @@ fn observe(
     Ok(truth + instance.noise[m] * Rng::new(seed, before as u64).normal())
 }
 
-/// The metrics of what a study knows. None while the initial designs, or the objectives of a
-/// design that are evaluated together, are incomplete.
-fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Option<Metrics>> {
-    if !is_complete(instance, study) {
-        return Ok(None);
-    }
+/// The metrics of what a study knows.
+fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metrics> {
     let recommendation = Recommendation::new(instance, &study.front(RECOMMENDED)?)?;
-    Ok(Some(Metrics {
+    Ok(Metrics {
         bayesian_regret: regret(&recommendation, target),
         hypervolume_regret: hypervolume_regret(&recommendation, target)?,
         observed_hypervolume: observed_hypervolume(instance, target, study)?,
-    }))
+    })
 }
 
 /// Whether the initial designs are evaluated and, where all objectives are evaluated together, the
@@ -174,9 +212,10 @@ fn is_complete(instance: &Instance, study: &Study) -> bool {
     counts.iter().all(|&n| n >= initial && (!together || n == counts[0]))
 }
 
-/// Evaluations of an objective so far.
+/// Values of an objective so far.
 fn count(study: &Study, objective: usize) -> usize {
-    study.evaluations().iter().filter(|evaluation| evaluation.objective == objective).count()
+    let told = study.evaluations().iter().filter(|e| matches!(e.status, Status::Told(_)));
+    told.filter(|evaluation| evaluation.objective == objective).count()
 }
 
 /// Hypervolume of the values observed at designs where every objective was.

@@ -2,6 +2,7 @@
 //! never averaged.
 
 use crate::error::{Error, Result};
+use crate::initial::read_initial;
 use crate::instance::Instance;
 use crate::run::Protocol;
 use crate::suite::{Source, Suite};
@@ -27,6 +28,12 @@ pub struct Settings {
     pub max_cost: f64,
     /// Whether the inputs of a model share a length scale.
     pub lengthscales: Lengthscales,
+    /// A file of initial designs and values; designs of the study's own if there is none.
+    #[serde(default)]
+    pub initial: Option<PathBuf>,
+    /// Metrics are taken at multiples of this cost, or after every evaluation.
+    #[serde(default)]
+    pub measure_every: Option<f64>,
     /// The version that made them.
     pub version: String,
 }
@@ -43,17 +50,21 @@ impl Settings {
             noise: suite.usual_noise(),
             max_cost: suite.usual_max_cost(&costs),
             costs,
-            lengthscales: match suite {
-                Suite::Family(_) => Lengthscales::Isotropic,
-                Suite::Formula(_) => Lengthscales::PerInput,
-            },
+            lengthscales: Lengthscales::PerInput,
+            initial: None,
+            measure_every: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
 
     /// The part of them that a single run needs.
     pub fn protocol(&self) -> Protocol {
-        Protocol { seed: self.seed, max_cost: self.max_cost, lengthscales: self.lengthscales }
+        Protocol {
+            seed: self.seed,
+            max_cost: self.max_cost,
+            lengthscales: self.lengthscales,
+            measure_every: self.measure_every,
+        }
     }
 
     /// Instances by number.
@@ -62,7 +73,12 @@ impl Settings {
         self.check(&suite)?;
         let problems = self.problems.as_deref();
         let (costs, noise) = (&self.costs, &self.noise);
-        suite.instances(ids, &Source { problems, seed: self.seed, costs, noise })
+        let source = Source { problems, seed: self.seed, costs, noise };
+        let mut instances = suite.instances(ids, &source)?;
+        if let Some(path) = &self.initial {
+            read_initial(path, &mut instances)?;
+        }
+        Ok(instances)
     }
 
     fn check(&self, suite: &Suite) -> Result<()> {
@@ -77,6 +93,9 @@ impl Settings {
         }
         if !(self.max_cost.is_finite() && self.max_cost > 0.0) {
             return refuse("max cost", "must be positive and finite".to_owned());
+        }
+        if self.measure_every.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
+            return refuse("measure every", "must be positive and finite".to_owned());
         }
         Ok(())
     }
@@ -98,14 +117,19 @@ impl Settings {
         serde_json::from_str(&text).map_err(Error::bad_file(&path))
     }
 
-    /// Where the file of problems lies may differ, and so may the version; what changes numbers may not.
+    /// Where files of problems and initial designs lie may differ, and so may the version; what changes numbers may not.
     fn agree(&self, other: &Self, folder: &Path) -> Result<()> {
-        let source = |s: &Self| match &s.problems {
+        let file = |path: &Option<PathBuf>, without: &str| match path {
             Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            None => "sampled".to_owned(),
+            None => without.to_owned(),
         };
+        let source = |s: &Self| file(&s.problems, "sampled");
+        let start = |s: &Self| file(&s.initial, "chosen by the study");
+        let every = |s: &Self| s.measure_every.map_or("evaluation".to_owned(), |c| c.to_string());
         let pairs = [
             ("problems", source(self), source(other)),
+            ("initial designs", start(self), start(other)),
+            ("measure every", every(self), every(other)),
             ("seed", self.seed.to_string(), other.seed.to_string()),
             ("costs", format!("{:?}", self.costs), format!("{:?}", other.costs)),
             ("noise", format!("{:?}", self.noise), format!("{:?}", other.noise)),

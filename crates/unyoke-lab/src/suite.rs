@@ -134,6 +134,7 @@ fn formula_instance(formula: &Formula, id: u32, source: &Source<'_>) -> Result<I
         noise: source.noise.to_vec(),
         // Published reference points may lie so far out that no difference between fronts shows.
         reference: None,
+        initial: None,
         truth: Truth::Formula(formula.clone()),
     })
 }

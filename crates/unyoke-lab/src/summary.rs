@@ -3,11 +3,11 @@
 
 use crate::error::{Error, Result};
 use crate::lab::{family_folder, read_plan};
+use crate::method::Method;
 use crate::settings::Settings;
 use crate::table::{Metrics, Row, read_run, write_whole};
 use std::collections::BTreeMap;
 use std::path::Path;
-use unyoke::Algorithm;
 
 /// Most costs at which averages are taken.
 const MOST_COSTS: usize = 2000;
@@ -54,9 +54,9 @@ pub type Runs = BTreeMap<u32, Vec<Row>>;
 pub struct FamilyRuns {
     /// How they were made.
     pub settings: Settings,
-    /// By algorithm, in the order of [`Algorithm::ALL`].
-    pub algorithms: Vec<(Algorithm, Runs)>,
-    /// How many runs of each of these algorithms were asked for.
+    /// By method, in the order of [`Method::all`].
+    pub methods: Vec<(Method, Runs)>,
+    /// How many runs of each of these methods were asked for.
     pub planned: Vec<usize>,
 }
 
@@ -84,16 +84,16 @@ pub fn read_all(out: &Path) -> Result<Vec<FamilyRuns>> {
     let family = |name: &String| read_family(&family_folder(out, name));
     let families: Vec<FamilyRuns> = names.iter().map(family).collect::<Result<_>>()?;
     let families: Vec<FamilyRuns> =
-        families.into_iter().filter(|family| !family.algorithms.is_empty()).collect();
+        families.into_iter().filter(|family| !family.methods.is_empty()).collect();
     if families.is_empty() { Err(none()) } else { Ok(families) }
 }
 
 fn read_family(folder: &Path) -> Result<FamilyRuns> {
     let settings = Settings::read(folder)?;
-    let (mut algorithms, mut planned) = (Vec::new(), Vec::new());
-    for algorithm in Algorithm::ALL {
-        let of_algorithm = folder.join(algorithm.name());
-        let Ok(entries) = std::fs::read_dir(&of_algorithm) else { continue };
+    let (mut methods, mut planned) = (Vec::new(), Vec::new());
+    for method in Method::all() {
+        let of_method = folder.join(method.name());
+        let Ok(entries) = std::fs::read_dir(&of_method) else { continue };
         let mut runs = Runs::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.extension().is_some_and(|extension| extension == "csv") {
@@ -104,18 +104,18 @@ fn read_family(folder: &Path) -> Result<FamilyRuns> {
             }
         }
         if !runs.is_empty() {
-            planned.push(read_plan(&of_algorithm)?.len().max(runs.len()));
-            algorithms.push((algorithm, runs));
+            planned.push(read_plan(&of_method)?.len().max(runs.len()));
+            methods.push((method, runs));
         }
     }
-    Ok(FamilyRuns { settings, algorithms, planned })
+    Ok(FamilyRuns { settings, methods, planned })
 }
 
 impl FamilyRuns {
     /// The costs at which averages are taken: from where the first models are fitted to the end,
     /// in steps of the cheapest evaluation, or larger ones where that would be too many.
     pub fn costs(&self) -> Vec<f64> {
-        let rows = || self.algorithms.iter().flat_map(|(_, runs)| runs.values().flatten());
+        let rows = || self.methods.iter().flat_map(|(_, runs)| runs.values().flatten());
         let measured = rows().filter(|row| row.metrics.is_some()).map(|row| row.cumulative_cost);
         let (start, end) = (measured.fold(f64::INFINITY, f64::min), self.settings.max_cost);
         let cheapest = self.settings.costs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -164,12 +164,12 @@ pub fn write(out: &Path) -> Result<()> {
     line(&head.map(str::to_owned))?;
     for family in read_all(out)? {
         let costs = family.costs();
-        for (algorithm, runs) in &family.algorithms {
+        for (method, runs) in &family.methods {
             for metric in Metric::ALL {
                 for average in FamilyRuns::average(runs, metric, &costs) {
                     line(&[
                         family.settings.family.clone(),
-                        algorithm.name().to_owned(),
+                        method.name().to_owned(),
                         metric.name().to_owned(),
                         average.cost.to_string(),
                         average.mean.to_string(),
@@ -196,7 +196,7 @@ mod tests {
         };
         Row {
             instance: 0,
-            algorithm: Algorithm::CMokg,
+            method: Method::ImprovedCMokg,
             step: 1,
             objective: "f1".to_owned(),
             design: vec![],

@@ -1,9 +1,9 @@
 //! Runs as tables in files: a row per evaluation.
 
 use crate::error::{Error, Result};
+use crate::method::Method;
 use std::io::Write;
 use std::path::Path;
-use unyoke::Algorithm;
 
 /// One evaluation of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Row {
     /// The instance's number.
     pub instance: u32,
     /// Who chose.
-    pub algorithm: Algorithm,
+    pub method: Method,
     /// Counted from one.
     pub step: usize,
     /// Name of the objective that was evaluated.
@@ -69,7 +69,7 @@ impl Row {
         };
         [
             self.instance.to_string(),
-            self.algorithm.name().to_owned(),
+            self.method.name().to_owned(),
             self.step.to_string(),
             self.objective.clone(),
             design.join(" "),
@@ -108,7 +108,7 @@ impl Row {
         };
         Ok(Self {
             instance: u32::try_from(whole(0)?).map_err(|e| format!("instance: {e}"))?,
-            algorithm: text(1)?.parse().map_err(|e: unyoke::Error| e.to_string())?,
+            method: text(1)?.parse().map_err(|e: Error| e.to_string())?,
             step: whole(2)?,
             objective: text(3)?.to_owned(),
             design: text(4)?.split_whitespace().map(coordinate).collect::<Result<_, _>>()?,
@@ -169,7 +169,7 @@ mod tests {
     fn row() -> Row {
         Row {
             instance: 7,
-            algorithm: Algorithm::HvkgD,
+            method: Method::ImprovedCMokg,
             step: 3,
             objective: "f1".to_owned(),
             design: vec![0.1, 1.0 / 3.0],

@@ -13,7 +13,19 @@ pub struct Data {
     points: Points,
     values: Vec<f64>,
     counts: Vec<f64>,
-    scatter: f64,
+    replicates: Replicates,
+}
+
+/// What repeated measurements say about the noise alone. The likelihood of a noise variance σ² is
+/// (2πσ²)^(−extra/2) exp(−½ log_counts − scatter/2σ²), whatever the function is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Replicates {
+    /// Σ (count − 1).
+    pub(crate) extra: f64,
+    /// Σ ln count.
+    pub(crate) log_counts: f64,
+    /// Σ (y − mean at its point)².
+    pub(crate) scatter: f64,
 }
 
 impl Data {
@@ -37,7 +49,7 @@ impl Data {
             points: Points::new(points.dim()),
             values: vec![],
             counts: vec![],
-            scatter: 0.0,
+            replicates: Replicates::default(),
         };
         for group in &groups {
             let count = group.len() as f64;
@@ -46,14 +58,31 @@ impl Data {
             data.points.push(points.row(group[0]))?;
             data.values.push(if group.len() == 1 { values[group[0]] } else { mean });
             data.counts.push(count);
-            data.scatter += group.iter().map(|&i| (values[i] - mean).powi(2)).sum::<f64>();
+            data.replicates.extra += count - 1.0;
+            data.replicates.log_counts += count.ln();
+            data.replicates.scatter +=
+                group.iter().map(|&i| (values[i] - mean).powi(2)).sum::<f64>();
         }
         Ok(data)
     }
 
     /// No observations of points with `dim` coordinates.
     pub fn empty(dim: usize) -> Self {
-        Self { points: Points::new(dim), values: vec![], counts: vec![], scatter: 0.0 }
+        let (values, counts, replicates) = (vec![], vec![], Replicates::default());
+        Self { points: Points::new(dim), values, counts, replicates }
+    }
+
+    /// The points numbered `rows`, each with its mean and count.
+    ///
+    /// What replicates say about the noise is kept for all points, also for those left out: it does
+    /// not depend on what the function is there, so a model of the subset may use it.
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        Self {
+            points: self.points.select(rows),
+            values: rows.iter().map(|&i| self.values[i]).collect(),
+            counts: rows.iter().map(|&i| self.counts[i]).collect(),
+            replicates: self.replicates,
+        }
     }
 
     /// The distinct points, in order of first appearance.
@@ -71,9 +100,14 @@ impl Data {
         &self.counts
     }
 
-    /// Σ (y − mean at its point)², summed over all observations.
+    /// Σ (y − mean at its point)², summed over all observations; of a subset, over those of all the
+    /// data it comes from.
     pub fn scatter(&self) -> f64 {
-        self.scatter
+        self.replicates.scatter
+    }
+
+    pub(crate) fn replicates(&self) -> Replicates {
+        self.replicates
     }
 
     /// Number of distinct points.
@@ -180,6 +214,17 @@ mod tests {
         assert_eq!(data.values(), [1.5, 5.0]);
         assert_eq!(data.counts(), [2.0, 1.0]);
         assert_eq!(data.scatter(), 0.5);
+    }
+
+    #[test]
+    fn a_subset_keeps_means_and_counts_of_its_points_and_the_scatter_of_all() {
+        let points = Points::from_rows(1, [[0.1], [0.5], [0.5], [0.9], [0.9]]).unwrap();
+        let data = Data::new(&points, &[4.0, 1.0, 3.0, 5.0, 6.0]).unwrap();
+        let subset = data.subset(&[2, 0]);
+        assert_eq!(subset.points().as_flat(), [0.9, 0.1]);
+        assert_eq!((subset.values(), subset.counts()), (&[5.5, 4.0][..], &[2.0, 1.0][..]));
+        assert_eq!((subset.scatter(), data.scatter()), (2.5, 2.5));
+        assert_eq!(subset.replicates(), data.replicates());
     }
 
     #[test]

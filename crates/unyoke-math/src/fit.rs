@@ -7,7 +7,7 @@
 //!
 //! Meant for inputs in the unit cube and standardised outputs; the search is bounded accordingly.
 
-use crate::data::Data;
+use crate::data::{Data, Replicates};
 use crate::error::{Error, Result, check_positive, check_shape};
 use crate::gamma::Gamma;
 use crate::gp::Gp;
@@ -387,7 +387,7 @@ fn factorise(pairs: &[f64], variance: f64, noise: f64, counts: &[f64]) -> Result
 
 /// Noise may be zero only where no point was observed twice.
 fn check_noise(value: f64, data: &Data) -> Result<()> {
-    let repeated = data.counts().iter().any(|count| *count > 1.0);
+    let repeated = data.replicates().extra > 0.0;
     if value.is_finite() && (value > 0.0 || (value == 0.0 && !repeated)) {
         return Ok(());
     }
@@ -398,18 +398,17 @@ fn check_noise(value: f64, data: &Data) -> Result<()> {
 /// What replicates add to −2 log likelihood beyond that of their means:
 /// Σ ((c − 1) ln 2πσ² + ln c) + scatter/σ².
 fn replicate_term(data: &Data, noise: f64) -> f64 {
-    let extra: f64 = data.counts().iter().map(|c| c - 1.0).sum();
+    let Replicates { extra, log_counts, scatter } = data.replicates();
     if extra == 0.0 {
         return 0.0;
     }
-    let logs: f64 = data.counts().iter().map(|c| c.ln()).sum();
-    extra * (LN_TAU + noise.ln()) + logs + data.scatter() / noise
+    extra * (LN_TAU + noise.ln()) + log_counts + scatter / noise
 }
 
 /// Derivative of −½ [`replicate_term`] in the noise variance.
 fn replicate_derivative(data: &Data, noise: f64) -> f64 {
-    let extra: f64 = data.counts().iter().map(|c| c - 1.0).sum();
-    if extra == 0.0 { 0.0 } else { -0.5 * (extra / noise - data.scatter() / (noise * noise)) }
+    let Replicates { extra, scatter, .. } = data.replicates();
+    if extra == 0.0 { 0.0 } else { -0.5 * (extra / noise - scatter / (noise * noise)) }
 }
 
 /// The coordinates of the search: logarithms of what is to be found.

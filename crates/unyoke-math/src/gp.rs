@@ -214,6 +214,19 @@ impl Gp {
         self.inputs.add_gradient(&self.kernel, &query.scaled, &query.slopes, adjoint, gradient);
     }
 
+    /// Posterior mean at `x`; adds `factor` times its gradient to `gradient`. Unlike a query, which
+    /// knows the variance too, in O(n).
+    pub fn mean_with_gradient(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
+        self.kernel.check_point(x)?;
+        check_shape("coordinates of the gradient", self.dim(), gradient.len())?;
+        let scaled = self.kernel.scale_point(x);
+        let (mut covariances, mut slopes) = (vec![0.0; self.len()], vec![0.0; self.len()]);
+        self.inputs.covariances_and_slopes(&self.kernel, &scaled, &mut covariances, &mut slopes);
+        let weights: Vec<f64> = self.alpha.iter().map(|alpha| factor * alpha).collect();
+        self.inputs.add_gradient(&self.kernel, &scaled, &slopes, &weights, gradient);
+        Ok(self.mean + dot(&covariances, &self.alpha))
+    }
+
     /// Posterior means at many points, in vector loops and on all cores when that pays.
     pub fn means(&self, points: &Points) -> Result<Vec<f64>> {
         let scaled = self.kernel.scale(points)?;

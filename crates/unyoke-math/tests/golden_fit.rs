@@ -26,7 +26,7 @@ fn data(x: &[Vec<f64>], y: &[f64]) -> Data {
 
 fn assert_close(found: f64, expected: f64, what: &str) {
     let error = (found - expected).abs();
-    assert!(error <= 1e-9 * expected.abs().max(1.0), "{what}: {found} is {error:e} off {expected}");
+    assert!(error <= 1e-9 * expected.abs(), "{what}: {found} is {error:e} off {expected}");
 }
 
 #[derive(Deserialize)]

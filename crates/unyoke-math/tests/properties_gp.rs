@@ -66,6 +66,10 @@ proptest! {
             let variance = central_difference(|x| gp.predict(x).unwrap().variance, &x, d, 1e-5);
             prop_assert!((gp.gradient(&query, 0.0, 1.0)[d] - variance).abs() < 1e-6);
         }
+        let mut gradient = vec![0.0; DIM];
+        let mean = gp.mean_with_gradient(&x, -1.7, &mut gradient).unwrap();
+        prop_assert_eq!(mean, query.prediction().mean);
+        prop_assert_eq!(gradient, gp.gradient(&query, -1.7, 0.0));
     }
 
     #[test]
@@ -161,6 +165,36 @@ proptest! {
         let model = model(Lengthscales::PerInput, Noise::Fixed(0.01), Mean::Fixed(0.3));
         let found = model.log_posterior(&data(&raw), &hyper).unwrap().likelihood;
         prop_assert!((found - log_likelihood).abs() < 1e-8 * log_likelihood.abs().max(1.0));
+    }
+
+    #[test]
+    fn a_subset_has_the_likelihood_of_its_points_and_of_all_deviations_from_means(
+        rows in rows(3..8), shift in 0.1..0.9f64, noise in 0.01..1.0f64,
+    ) {
+        // Every point is observed twice. Two values with mean m and difference d have the density
+        // of m times that of d, which is normal with variance 2σ².
+        let again = |row: &Vec<f64>| {
+            let mut row = row.clone();
+            row[DIM] = (row[DIM] + shift).fract();
+            row
+        };
+        let pairs = |rows: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            rows.iter().flat_map(|row| [row.clone(), again(row)]).collect()
+        };
+        let hyper = Hyper { lengthscales: vec![0.4, 0.7, 1.1], outputscale: 1.5, noise, mean: 0.3 };
+        let model = model(Lengthscales::PerInput, Noise::Fixed(noise), Mean::Fixed(0.3));
+        let kept = &rows[..2];
+        let subset = data(&pairs(&rows)).subset(&[0, 1]);
+        let found = model.log_posterior(&subset, &hyper).unwrap();
+        let alone = model.log_posterior(&data(&pairs(kept)), &hyper).unwrap();
+        let dropped = rows[2..].iter().map(|row| {
+            let difference = 4.0 * (row[DIM] - again(row)[DIM]);
+            let variance = 2.0 * noise;
+            -0.5 * (difference.powi(2) / variance + (std::f64::consts::TAU * variance).ln())
+        });
+        let expected = alone.likelihood + dropped.sum::<f64>();
+        let error = (found.likelihood - expected).abs();
+        prop_assert!(error < 1e-10 * expected.abs().max(1.0), "{} {expected}", found.likelihood);
     }
 
     #[test]

@@ -66,10 +66,24 @@ impl CommandTemplate {
 
     /// The program, unless it depends on the design.
     pub fn program(&self) -> Option<&str> {
-        match self.0.first()?.0.as_slice() {
-            [Piece::Text(program)] => Some(program),
-            _ => None,
+        self.0.first()?.text()
+    }
+
+    /// The parameters whose values become part of a shell script, as in `["sh", "-c", "f {x}"]`: the
+    /// shell interprets them, whatever they hold.
+    pub fn parameters_in_scripts(&self) -> Vec<&str> {
+        let mut found = vec![];
+        let mut is_shell = false;
+        for pair in self.0.windows(2) {
+            let argument = pair[0].text().unwrap_or_default();
+            // A shell, or still its options.
+            is_shell = is_shell_name(argument) || is_shell && argument.starts_with('-');
+            if is_shell && is_script_option(argument) {
+                found.extend(pair[1].parameters());
+                is_shell = false;
+            }
         }
+        found
     }
 
     /// The parameters it names, as often as it names them.
@@ -101,6 +115,14 @@ impl Argument {
         Ok(Self(pieces))
     }
 
+    /// The argument, unless it depends on the design.
+    fn text(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Parameter(name) => Some(name.as_str()),
@@ -122,6 +144,18 @@ impl Argument {
         }
         Ok(filled)
     }
+}
+
+/// Whether an argument is the name of a shell, with or without its folder.
+fn is_shell_name(argument: &str) -> bool {
+    let name = argument.rsplit('/').next().unwrap_or(argument);
+    ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh"].contains(&name)
+}
+
+/// Whether the argument after this one is a script: `-c`, alone or among other letters.
+fn is_script_option(argument: &str) -> bool {
+    let letters = argument.strip_prefix('-').unwrap_or_default();
+    letters.contains('c') && letters.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 /// The name between the brace at `open` and the next one, which must close it.
@@ -167,6 +201,20 @@ mod tests {
         assert_eq!(filled("{{x}}", &design), "{x}");
         assert_eq!(filled("{{{x}}}", &design), "{2}");
         assert_eq!(filled("{{}}{{", &design), "{}{");
+    }
+
+    #[test]
+    fn values_that_a_shell_would_interpret_are_found() {
+        let found = |command: &[&str]| {
+            let command = CommandTemplate::new(command).unwrap();
+            command.parameters_in_scripts().join(" ")
+        };
+        assert_eq!(found(&["sh", "-c", "f {x} {y}"]), "x y");
+        assert_eq!(found(&["env", "/bin/bash", "-e", "-lc", "f {x}"]), "x");
+        assert_eq!(found(&["sh", "-c", "f \"$1\"", "sh", "{x}"]), "");
+        assert_eq!(found(&["sh", "f.sh", "{x}"]), "");
+        assert_eq!(found(&["gcc", "-c", "{x}"]), "");
+        assert_eq!(found(&["sh", "log.sh", "gcc", "-c", "{x}"]), "");
     }
 
     #[test]

@@ -13,8 +13,8 @@ mod diagnostic;
 mod error;
 mod command;
 mod study_file;
-mod opening;
 mod process;
+mod opening;
 mod runner;
 
 pub use command::CommandTemplate;

@@ -1,7 +1,9 @@
 //! From a study file to its study: opened where it is kept, or begun.
 
+use std::path::Path;
+
 use unyoke::{Journal, JournalError, MemoryJournal, Problem, Study};
-use unyoke_store::Store;
+use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
 use crate::process::Layout;
@@ -45,6 +47,36 @@ impl StudyFile {
         self.check_problem(study.problem())?;
         self.take_over_prices(&mut study)?;
         Ok(Looked { study, store })
+    }
+
+    /// The study of this file as [`StudyFile::look`] has it, with its leases read as well; `None` if it
+    /// was not begun yet and could be. Fails with whatever would keep a run from beginning, and
+    /// changes nothing.
+    pub fn examine(&self) -> Result<Option<Looked>> {
+        match self.look() {
+            Ok(looked) => {
+                // Parts of the store that a replay does not need may be damaged as well.
+                looked.store.leases()?;
+                looked.store.late()?;
+                Ok(Some(looked))
+            }
+            Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => {
+                self.check_creatable().map(|()| None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn check_creatable(&self) -> Result<()> {
+        Store::check_creatable(&self.store)?;
+        if !Layout::new(&self.runs).is_empty()? {
+            return Err(Error::LeftOver { folder: self.runs.clone() });
+        }
+        let folder_of = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+        if let Location::File(path) = &self.store {
+            try_to_write(&folder_of(path))?;
+        }
+        try_to_write(&folder_of(&self.runs))
     }
 
     fn take_over_prices<J: Journal>(&self, study: &mut Study<J>) -> Result<()> {
@@ -97,6 +129,13 @@ impl StudyFile {
         let (path, location) = (self.path().to_owned(), self.store.to_string());
         Err(Error::OtherProblem { path, location, what })
     }
+}
+
+/// Fails if nothing can be written to a folder. Rights may come from groups and lists that only the
+/// system understands, so it is asked; the file has no name and is gone at once.
+fn try_to_write(folder: &Path) -> Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    tempfile::tempfile_in(folder).map(drop).map_err(Error::io(folder))
 }
 
 /// The first thing in which two problems differ.
@@ -173,6 +212,22 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn what_would_keep_a_run_from_beginning_is_found_without_a_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder, TEXT);
+        assert!(file.examine().unwrap().is_none());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it left something behind");
+        fs::create_dir_all(file.runs.join("000000/1")).unwrap();
+        assert!(matches!(file.examine(), Err(Error::LeftOver { .. })));
+        fs::remove_dir_all(&file.runs).unwrap();
+        file.open_or_create().unwrap().study.ask().unwrap();
+        assert_eq!(file.examine().unwrap().unwrap().study.evaluations().len(), 1);
+        let nowhere =
+            TEXT.replacen("[parameters", "[study]\nstore = \"no/such/x.db\"\n[parameters", 1);
+        assert!(super::tests::file(&folder, &nowhere).examine().is_err());
     }
 
     #[test]

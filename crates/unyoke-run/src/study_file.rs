@@ -40,7 +40,7 @@ const LONGEST: u64 = 16 << 20;
 ///     high = 2.0
 ///
 ///     [objectives.mass]
-///     goal = "minimise"
+///     direction = "minimise"
 ///     cost = 1
 ///     command = ["python3", "mass.py", "{length}"]
 /// "#;

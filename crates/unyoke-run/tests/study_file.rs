@@ -400,7 +400,12 @@ fn missing_things_are_named_at_their_table() {
             "kind",
             "parameters.kind needs choices",
         ),
-        ("goal = \"minimise\"\ncost = 1\n", "cost = 1\n", "mass", "objectives.mass needs goal"),
+        (
+            "goal = \"minimise\"\ncost = 1\n",
+            "cost = 1\n",
+            "mass",
+            "objectives.mass needs direction",
+        ),
         ("cost = 1\n", "", "mass", "objectives.mass needs cost"),
     ] {
         let error = changed(from, to);
@@ -600,4 +605,26 @@ fn anything_can_be_drawn() {
     }
     let error = StudyFile::parse("study.toml", b"\xff\xff\xff").unwrap_err();
     assert!(rendered(&error).contains("not UTF-8"));
+}
+
+#[test]
+fn a_direction_may_be_called_a_goal_but_not_said_twice() {
+    let with = |fields: &str| {
+        parse(&format!("[parameters.x]\nlow = 0\nhigh = 1\n[objectives.f]\n{fields}\ncost = 1\n"))
+    };
+    for name in ["direction", "goal"] {
+        for (word, direction) in [
+            ("minimise", unyoke::Direction::Minimise),
+            ("minimize", unyoke::Direction::Minimise),
+            ("maximise", unyoke::Direction::Maximise),
+            ("maximize", unyoke::Direction::Maximise),
+        ] {
+            let file = with(&format!("{name} = \"{word}\"")).unwrap();
+            assert_eq!(file.problem.objectives[0].direction, direction, "{name} = {word}");
+        }
+    }
+    let error = with("direction = \"minimise\"\ngoal = \"minimise\"").unwrap_err();
+    assert!(error.lines().contains("objectives.f.goal says again"), "{}", error.lines());
+    let error = with("direktion = \"minimise\"").unwrap_err();
+    assert!(error.diagnostics()[0].message.contains("direktion"), "{}", error.lines());
 }

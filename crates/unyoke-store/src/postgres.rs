@@ -81,6 +81,30 @@ impl Postgres {
         }
         Ok(Self(Arc::new(named)))
     }
+
+    /// Fails if no study of that name could be created. What is tried is rolled back.
+    pub(crate) fn check_creatable(url: &PostgresUrl) -> Result<()> {
+        let (named, layout) = Named::connect(url)?;
+        if layout == schema::NEWEST {
+            return named.link.run(async |client| {
+                let transaction = client.transaction().await?;
+                let insert = "INSERT INTO unyoke.journal (study, position, record)
+                    VALUES ($1, 0, '') ON CONFLICT DO NOTHING";
+                transaction.execute(insert, &[&named.study]).await?;
+                transaction.rollback().await
+            });
+        }
+        // Tables are to be made first. To make them and roll back would hold up others.
+        let may_create = "SELECT has_database_privilege(current_database(), 'CREATE')
+            AND NOT current_setting('transaction_read_only')::boolean";
+        let may_create: bool =
+            named.link.run(async |client| client.query_one(may_create, &[]).await?.try_get(0))?;
+        if may_create {
+            return Ok(());
+        }
+        let reason = "there is no right to create tables".to_owned();
+        Err(Error::ReadOnly { location: named.location().to_owned(), reason })
+    }
 }
 
 impl Named {

@@ -7,6 +7,7 @@ use unyoke::{Journal, JournalError, Record};
 use crate::backend::{Backend, Claim};
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::file;
 use crate::lease::{LateResult, Lease, LeaseStatus, check_text};
 use crate::location::Location;
 use crate::memory::Memory;
@@ -55,6 +56,15 @@ impl Store {
             Location::File(path) => Kind::Sqlite(Sqlite::create(path)?),
             Location::Postgres(url) => Kind::Postgres(Postgres::create(url)?),
         }))
+    }
+
+    /// Fails if [`Store::create`] would, and creates nothing: the folder must be there and local, the
+    /// database must let us in and let us write.
+    pub fn check_creatable(location: &Location) -> Result<()> {
+        match location {
+            Location::File(path) => file::check_possible(&file::full(path)?),
+            Location::Postgres(url) => Postgres::check_creatable(url),
+        }
     }
 
     /// The same store with another clock for leases; PostgreSQL always uses that of its server.

@@ -87,6 +87,54 @@ impl<'a> Scalarised<'a> {
     }
 }
 
+/// A gain summed over weight vectors, with its derivatives, in units of e^(log_scale): ordinary
+/// numbers however small the gain is.
+#[derive(Default)]
+struct Sums {
+    log_scale: f64,
+    gain: f64,
+    /// Derivatives in slopes or covariances of lines.
+    lines: Vec<f64>,
+    /// Derivatives in the variance of each objective's observation.
+    variances: Vec<f64>,
+    /// Derivatives in the posterior mean of each objective at x, standardised.
+    means: Vec<f64>,
+}
+
+impl Sums {
+    fn clear(&mut self, lines: usize, objectives: usize) {
+        (self.log_scale, self.gain) = (f64::NEG_INFINITY, 0.0);
+        for (sums, count) in [
+            (&mut self.lines, lines),
+            (&mut self.variances, objectives),
+            (&mut self.means, objectives),
+        ] {
+            sums.clear();
+            sums.resize(count, 0.0);
+        }
+    }
+
+    /// The factor that turns quantities in units of e^(log_scale) into those of the sums; where
+    /// the new ones are larger, the sums are converted instead.
+    fn align(&mut self, log_scale: f64) -> f64 {
+        if log_scale <= self.log_scale {
+            return (log_scale - self.log_scale).exp();
+        }
+        let shrink = (self.log_scale - log_scale).exp();
+        self.log_scale = log_scale;
+        self.gain *= shrink;
+        for sum in self.lines.iter_mut().chain(&mut self.variances).chain(&mut self.means) {
+            *sum *= shrink;
+        }
+        1.0
+    }
+
+    /// Logarithm of the gain's mean over `count` weight vectors.
+    fn log_mean(&self, count: usize) -> f64 {
+        self.log_scale + (self.gain / count as f64).ln()
+    }
+}
+
 /// The factor of the joint covariance of the latent values at `points`, plus `noise` each.
 fn latent_factor(gp: &Gp, points: &Points, noise: f64) -> Result<Cholesky> {
     let (joint, count) = (gp.joint(points)?, points.len());

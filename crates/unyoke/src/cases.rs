@@ -15,10 +15,18 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
+        let mut problem = Problem { parameters, objectives: vec![] };
         for (i, objective) in objectives.iter_mut().enumerate() {
             objective.name = format!("f{i}");
+            // One length scale, or one per input.
+            if let Some(hyper) = &mut objective.hyper
+                && hyper.lengthscales.len() != 1
+            {
+                hyper.lengthscales = vec![0.5; problem.inputs()];
+            }
         }
-        Problem { parameters, objectives }
+        problem.objectives = objectives;
+        problem
     })
 }
 

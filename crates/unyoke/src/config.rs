@@ -8,6 +8,12 @@ use std::collections::BTreeMap;
 /// Most objectives that NEHVI is for: the boxes it sums over multiply with each.
 const NEHVI_OBJECTIVES: usize = 3;
 
+/// No effort or list is larger: what is ten times the largest that was ever of use.
+const LARGEST_NUMBER: usize = 1_000_000;
+
+/// With smaller numbers, draws from a Dirichlet distribution underflow.
+const SMALLEST_DIRICHLET: f64 = 1e-300;
+
 /// Settings of a study. [`Config::default`] is for users, [`Config::paper`] for the paper's
 /// experiment.
 ///
@@ -39,7 +45,7 @@ pub struct Config {
     /// Effort of finding the predicted Pareto set.
     pub front: FrontSearch,
     /// A value of each objective that is just not acceptable, in its own units: hypervolumes count
-    /// from there. If not said: the worst value on the predicted front less a tenth of the
+    /// from there. Default: the worst value on the predicted front less a tenth of the
     /// front's range, at each step anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<BTreeMap<String, f64>>,
@@ -63,14 +69,15 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The settings of the paper's experiment: six initial designs, an 11 × 11 grid (with the best
-    /// designs for the step's weights added, see `docs/discretisation.md`), 16 weights, one length
-    /// scale per objective, weights in the objectives' own units.
+    /// The settings of the published experiment, for problems with two parameters: six initial
+    /// designs, an 11 × 11 grid of designs to compare, 16 weights, a length scale per input, weights
+    /// in the objectives' own units.
     pub fn paper() -> Self {
         Self {
             initial: Initial { designs: Some(6), ..Initial::default() },
             units: Units::Raw,
-            lengthscales: Lengthscales::Isotropic,
+            lengthscales: Lengthscales::PerInput,
+            discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
         }
@@ -91,7 +98,56 @@ impl Config {
         if mistakes.is_empty() { Ok(()) } else { Err(Error::Invalid { mistakes }) }
     }
 
+    /// Fails only with mistakes that every version has refused. A journal may hold any of the others,
+    /// written by a version that did not know them.
+    pub(crate) fn check_replayable(&self, problem: &Problem) -> Result<(), Error> {
+        let mistakes = self.contradictions(problem);
+        if mistakes.is_empty() { Ok(()) } else { Err(Error::Invalid { mistakes }) }
+    }
+
     pub(crate) fn mistakes(&self, problem: &Problem) -> Vec<Mistake> {
+        let mut mistakes = self.contradictions(problem);
+        mistakes.extend(self.excesses());
+        mistakes.extend(self.preference.too_small());
+        mistakes
+    }
+
+    /// Numbers so large that a search would never end or not fit into memory.
+    fn excesses(&self) -> Vec<Mistake> {
+        let points = match self.discretisation {
+            Discretisation::Adaptive { points } => ("discretisation.adaptive.points", points),
+            Discretisation::Sobol { points } => ("discretisation.sobol.points", points),
+            // The size of a grid has a limit of its own.
+            Discretisation::Grid { .. } | Discretisation::Auto => ("discretisation", 0),
+        };
+        let list = match &self.preference {
+            Preference::Weights(list) => list.len(),
+            _ => 0,
+        };
+        let numbers = [
+            ("initial.designs", self.initial.designs.unwrap_or(0)),
+            ("weights", self.weights),
+            ("preference.weights", list),
+            points,
+            ("search.raw", self.search.raw),
+            ("search.restarts", self.search.restarts),
+            ("search.iterations", self.search.iterations),
+            ("front.population", self.front.population),
+            ("front.generations", self.front.generations),
+        ];
+        let numbers = numbers.map(|(path, number)| (format!("config.{path}"), number));
+        let per_objective = self.initial.per_objective.iter();
+        let per_objective = per_objective
+            .map(|(name, number)| (format!("config.initial.per_objective.{name}"), *number));
+        let excess = |(path, number): (String, usize)| {
+            let message = format!("is {number}, but must be at most {LARGEST_NUMBER}");
+            (number > LARGEST_NUMBER).then_some(Mistake { path, message })
+        };
+        numbers.into_iter().chain(per_objective).filter_map(excess).collect()
+    }
+
+    /// What every version has refused: a replay cannot do without.
+    fn contradictions(&self, problem: &Problem) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         let mut refuse = |wrong: bool, path: String, message: &str| {
             if wrong {
@@ -260,10 +316,10 @@ impl std::str::FromStr for Algorithm {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Initial {
-    /// How many; 2 (D + 1) for D parameters if not said.
+    /// How many; default 2 (D + 1) for D parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub designs: Option<usize>,
-    /// Other numbers for some objectives: a dear one may deserve fewer.
+    /// Other numbers for some objectives: an expensive one may deserve fewer.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub per_objective: BTreeMap<String, usize>,
 }
@@ -301,6 +357,16 @@ pub enum Preference {
 }
 
 impl Preference {
+    /// Numbers of a Dirichlet distribution from which no weights can be drawn.
+    fn too_small(&self) -> Option<Mistake> {
+        let Self::Dirichlet(parameters) = self else { return None };
+        let is_too_small = |p: &&f64| **p > 0.0 && **p < SMALLEST_DIRICHLET;
+        let smallest = parameters.iter().find(is_too_small)?;
+        let path = "config.preference.dirichlet".to_owned();
+        let message = format!("holds {smallest:e}, but must hold numbers of at least 1e-300");
+        Some(Mistake { path, message })
+    }
+
     fn check(&self, objectives: usize) -> Vec<Mistake> {
         let refuse = |path: String, message: String| vec![Mistake { path, message }];
         match self {
@@ -442,5 +508,34 @@ mod tests {
         }
         let message = "c-mogk".parse::<Algorithm>().unwrap_err().to_string();
         assert!(message.contains("did you mean") && message.contains("c-mokg"), "{message}");
+    }
+
+    #[test]
+    fn numbers_beyond_all_reason_are_refused_with_their_places() {
+        let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0);
+        let problem = problem.build().unwrap();
+        let text = r#"{"weights": 1000001, "initial": {"designs": 18446744073709551615,
+            "per_objective": {"f": 9223372036854775807}},
+            "search": {"raw": 2000000, "restarts": 2000000, "iterations": 2000000},
+            "front": {"population": 2000000, "generations": 2000000},
+            "discretisation": {"sobol": {"points": 2000000}},
+            "preference": {"dirichlet": [1e-301]}}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        let paths: Vec<String> =
+            config.mistakes(&problem).into_iter().map(|mistake| mistake.path).collect();
+        let expected = [
+            "initial.designs",
+            "weights",
+            "discretisation.sobol.points",
+            "search.raw",
+            "search.restarts",
+            "search.iterations",
+            "front.population",
+            "front.generations",
+            "initial.per_objective.f",
+            "preference.dirichlet",
+        ];
+        assert_eq!(paths, expected.map(|path| format!("config.{path}")));
+        assert_eq!(config.check_replayable(&problem), Ok(()));
     }
 }

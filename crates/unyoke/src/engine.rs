@@ -15,10 +15,14 @@ use crate::cost::Cost;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::Result;
-use crate::front::{Forecast, Front, FrontPoint, distinct, predicted_pareto_set};
+use crate::front::{
+    Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
+};
 use crate::history::{Evaluation, History, Status};
 use crate::plan::{self, Allowed, Permission, Planned};
 use crate::problem::{Noise, Problem};
+use crate::space::key;
+use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Suggestion};
 use crate::surrogate::{Observed, Row, Surrogate};
@@ -34,6 +38,9 @@ const RAW_DESIGNS: u64 = 2;
 const DISCRETISATION: u64 = 3;
 const FRONTS: u64 = 4;
 const FANTASIES: u64 = 5;
+
+/// No reference point is further away from the values than so many of their standard deviations.
+const FARTHEST_REFERENCE: f64 = 1e30;
 
 /// The predicted Pareto set from which hypervolumes are climbed.
 const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
@@ -154,33 +161,13 @@ impl<'h> Engine<'h> {
     /// of which there must be one.
     fn search(&self, granted: &[bool]) -> Result<Suggestion> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let Step { weights, set, best, promising } = self.step(&surrogate)?;
-        let shared = || Scalarised::new(&surrogate, &set, &weights);
-        let acquisition: Box<dyn Acquisition + '_> = match self.config().algorithm {
-            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared()?))
-            }
-            Algorithm::Makg | Algorithm::MakgRandom => {
-                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
-            }
-            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
-            Algorithm::HvkgD => self.hvkg(&surrogate, Hvkg::decoupled)?,
-            Algorithm::HvkgC => self.hvkg(&surrogate, Hvkg::coupled)?,
-            Algorithm::JesLbD => Box::new(self.jes_lb(&surrogate, Evaluated::OneObjective)?),
-            Algorithm::JesLbC => Box::new(self.jes_lb(&surrogate, Evaluated::AllObjectives)?),
-            Algorithm::Parego => {
-                Box::new(ParEgo::new(&surrogate, &self.known_designs()?, &weights)?)
-            }
-            Algorithm::Nehvi => {
-                let (known, reference) = (self.known_designs()?, self.reference(&surrogate)?);
-                Box::new(NoisyEhvi::new(&surrogate, &known, reference, self.seed(FRONTS))?)
-            }
-        };
+        let step = self.step(&surrogate)?;
+        let acquisition = self.acquisition(&surrogate, &step)?;
         let region = Region {
             space: &self.history.space,
             search: self.config().search,
-            promising: &promising,
-            best: &best,
+            promising: &step.promising,
+            best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
         let taken = |option: usize, x: &[f64]| self.is_taken(option, &self.canonical(x));
@@ -203,16 +190,31 @@ impl<'h> Engine<'h> {
         }
     }
 
-    /// The worth of single evaluations, by hypervolume or by weights as the algorithm has it.
-    fn acquisition_of_one<'a>(
+    /// What the algorithm maximises in this step.
+    fn acquisition<'a>(
         &'a self,
         surrogate: &'a Surrogate,
+        Step { weights, set, .. }: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
-        if matches!(self.config().algorithm, Algorithm::HvkgD | Algorithm::HvkgC) {
-            return self.hvkg(surrogate, Hvkg::decoupled);
-        }
-        let Step { weights, set, .. } = self.step(surrogate)?;
-        Ok(Box::new(CMokg::new(Scalarised::new(surrogate, &set, &weights)?)))
+        let shared = || Scalarised::new(surrogate, set, weights);
+        Ok(match self.config().algorithm {
+            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared()?))
+            }
+            Algorithm::Makg | Algorithm::MakgRandom => {
+                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
+            }
+            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
+            Algorithm::HvkgD => self.hvkg(surrogate, Hvkg::decoupled)?,
+            Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
+            Algorithm::JesLbD => Box::new(self.jes_lb(surrogate, Evaluated::OneObjective)?),
+            Algorithm::JesLbC => Box::new(self.jes_lb(surrogate, Evaluated::AllObjectives)?),
+            Algorithm::Parego => Box::new(ParEgo::new(surrogate, &self.known_designs()?, weights)?),
+            Algorithm::Nehvi => {
+                let (known, reference) = (self.known_designs()?, self.reference(surrogate)?);
+                Box::new(NoisyEhvi::new(surrogate, &known, reference, self.seed(FRONTS))?)
+            }
+        })
     }
 
     fn hvkg<'a>(
@@ -242,7 +244,9 @@ impl<'h> Engine<'h> {
         for (name, value) in point {
             let m = self.problem().objective_index(name)?;
             let value = self.history.space.to_internal(m, *value);
-            reference[m] = surrogate.outputs[m].map.standardize(value);
+            let standardised = surrogate.outputs[m].map.standardize(value);
+            // Values may differ by far less than the reference is away: that must not overflow.
+            reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
         }
         Ok(Some(reference))
     }
@@ -271,6 +275,7 @@ impl<'h> Engine<'h> {
                 objective: &self.problem().objectives[m],
                 sign: space.sign(m),
                 dim: space.dim(),
+                parameters: space.parameters(),
                 rows: history.told(m).filter_map(row).collect(),
                 expected,
             })
@@ -284,7 +289,7 @@ impl<'h> Engine<'h> {
     fn step(&self, surrogate: &Surrogate) -> Result<Step> {
         let (config, order) = (self.config(), weights::drawing_order(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
-        let weights = weights::weights_of_step(config, &order, seed, self.history.asks)?;
+        let weights = weights::weights_of_step(config, &order, seed, plan::searches(self.history))?;
         let setting = discretise::Setting {
             space: &self.history.space,
             surrogate,
@@ -326,47 +331,46 @@ impl<'h> Engine<'h> {
             Some((_, i, m)) => (i, m, Note::NoExpectedGain),
             // Every design was tried: repeat one, in turn.
             None => {
-                let turn = self.history.asks as usize;
-                let objectives = self.problem().objectives.len();
-                ((turn / objectives) % designs.len(), turn % objectives, Note::Exhausted)
+                let turn = plan::searches(self.history) as usize;
+                let options = self.options().len();
+                ((turn / options) % designs.len(), turn % options, Note::Exhausted)
             }
         };
         Ok((designs.row(i).to_vec(), m, note))
     }
 
     fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
-        let coupled = self.config().algorithm.is_coupled();
-        let all = || self.problem().objectives.iter().map(|objective| objective.name.clone());
-        let names = |best: &Best| match coupled {
-            true => all().collect(),
-            false => vec![self.problem().objectives[best.option].name.clone()],
-        };
-        let rows = found.iter().enumerate().map(|(i, best)| {
-            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
-            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
-            let flips_at = (best.log_gain - rival).exp();
-            self.row(best, names(best), flips_at.is_finite().then_some(flips_at))
-        });
-        let (best, objective) = (&found[chosen], if coupled { 0 } else { found[chosen].option });
+        let best = &found[chosen];
+        let objective = self.options()[best.option][0];
         Suggestion {
             evaluation: self.history.evaluations.len() as u64,
             design: self.history.space.decode(&best.x),
             objective: self.problem().objectives[objective].name.clone(),
             cost: self.history.cost(objective),
-            options: rows.collect(),
+            options: self.rows(found),
             chosen: Some(chosen),
             notes,
         }
     }
 
-    fn row(&self, best: &Best, objectives: Vec<String>, flips_at: Option<f64>) -> OptionRow {
-        OptionRow {
-            objectives,
-            design: self.history.space.decode(&best.x),
-            log_gain: best.log_gain,
-            cost: best.cost,
-            flips_at,
-        }
+    /// What was found for each option, as a user reads it.
+    fn rows(&self, found: &[Best]) -> Vec<OptionRow> {
+        let name = |m: &usize| self.problem().objectives[*m].name.clone();
+        let names: Vec<Vec<String>> =
+            self.options().iter().map(|option| option.iter().map(name).collect()).collect();
+        let row = |(i, best): (usize, &Best)| {
+            let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
+            let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
+            let flips_at = (best.log_gain - rival).exp();
+            OptionRow {
+                objectives: names[best.option].clone(),
+                design: self.history.space.decode(&best.x),
+                log_gain: best.log_gain,
+                cost: best.cost,
+                flips_at: flips_at.is_finite().then_some(flips_at),
+            }
+        };
+        found.iter().enumerate().map(row).collect()
     }
 
     /// A suggestion that no model was asked about.
@@ -397,9 +401,9 @@ impl<'h> Engine<'h> {
     /// See [`Study::front`](crate::Study::front).
     pub(crate) fn front(&self, count: usize) -> Result<Front> {
         let surrogate = self.surrogate(Pending::Ignored)?;
-        let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let search = self.config().front;
-        let set = predicted_pareto_set(space, &surrogate, &observed, search, count)?;
+        let weights = self.weights_of_front()?;
+        let designs = self.promising_designs(&surrogate, &weights)?;
+        let set = recommended(&surrogate, &designs, &weights, count)?;
         let points = set.rows().map(|x| self.front_point(&surrogate, x));
         let names = self.problem().objectives.iter().map(|objective| objective.name.clone());
         Ok(Front { objectives: names.collect(), points: points.collect::<Result<_>>()? })
@@ -409,13 +413,24 @@ impl<'h> Engine<'h> {
     pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
         let lambda = weights::checked(weights, self.problem().objectives.len())?;
         let surrogate = self.surrogate(Pending::Ignored)?;
-        let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let search = self.config().front;
-        let set = predicted_pareto_set(space, &surrogate, &observed, search, usize::MAX)?;
+        // From all that a front is chosen from, so that no point of a front is better.
+        let set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
         let values = surrogate.utilities(&lambda, &set)?;
         let best = largest(&values, 1).first().map_or(0, |i| *i);
-        let x = best_utility(space, &surrogate, &lambda, set.row(best))?;
+        let x = best_utility(&self.history.space, &surrogate, &lambda, set.row(best))?;
         self.front_point(&surrogate, &self.canonical(&x))
+    }
+
+    fn weights_of_front(&self) -> Result<Points> {
+        weights::weights_of_front(self.config(), &weights::drawing_order(self.problem()))
+    }
+
+    /// The predicted Pareto set, and designs that are better still for some of `weights`.
+    fn promising_designs(&self, surrogate: &Surrogate, weights: &Points) -> Result<Points> {
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let found = predicted_pareto_set(space, surrogate, &observed, search, usize::MAX)?;
+        with_best_for_weights(space, surrogate, found, weights)
     }
 
     /// See [`Study::forecast`](crate::Study::forecast).
@@ -425,18 +440,20 @@ impl<'h> Engine<'h> {
     }
 
     /// See [`Study::score`](crate::Study::score).
-    pub(crate) fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
+    pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
         let surrogate = self.surrogate(Pending::Expected)?;
-        let acquisition = self.acquisition_of_one(&surrogate)?;
-        let score = |(design, objective): &(Design, String)| {
-            let option = self.problem().objective_index(objective)?;
+        let acquisition = self.acquisition(&surrogate, &self.step(&surrogate)?)?;
+        let costs = self.costs();
+        let score = |design: &Design| {
             self.history.space.check_inside(design)?;
             let x = self.history.space.encode(design)?;
-            let log_gain = acquisition.evaluator(option)(&x, None);
-            let cost = Cost::constant(self.history.cost(option)).at(&x);
-            Ok(self.row(&Best { option, x, log_gain, cost }, vec![objective.clone()], None))
+            let best = |option: usize| {
+                let log_gain = acquisition.evaluator(option)(&x, None);
+                Best { option, log_gain, cost: costs[option].at(&x), x: x.clone() }
+            };
+            Ok(self.rows(&(0..acquisition.options()).map(best).collect::<Vec<_>>()))
         };
-        candidates.iter().map(score).collect()
+        designs.iter().map(score).collect()
     }
 
     fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
@@ -473,7 +490,7 @@ impl<'h> Engine<'h> {
         let mut points = Points::new(self.history.space.dim());
         let mut seen = std::collections::HashSet::new();
         for (_, x) in rows {
-            if seen.insert(x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<u64>>()) {
+            if seen.insert(key(x)) {
                 points.push(x)?;
             }
         }
@@ -525,7 +542,7 @@ impl<'h> Engine<'h> {
 
     /// The seed of this step for one purpose.
     fn seed(&self, purpose: u64) -> u64 {
-        seed_for(seed_for(self.history.seed, purpose), self.history.asks)
+        seed_for(seed_for(self.history.seed, purpose), plan::searches(self.history))
     }
 }
 

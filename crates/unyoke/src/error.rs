@@ -69,11 +69,11 @@ pub enum Error {
         id: u64,
     },
     /// A second outcome for an evaluation that has one.
-    #[error("evaluation {id} was {how} before")]
+    #[error("evaluation {id} is already recorded as {how}")]
     AlreadySettled {
         /// The evaluation.
         id: u64,
-        /// How it was settled: "told", "failed" or "withdrawn".
+        /// How it was settled: "completed", "failed" or "withdrawn".
         how: &'static str,
     },
     /// Weights of the objectives that cannot be used.

@@ -1,17 +1,23 @@
 //! The predicted Pareto set: NSGA-II on the posterior means.
+//!
+//! A front of a few points is chosen from it by what decision makers lose who have to choose among
+//! these points, and only then by how evenly they are spread: evenly spread points may all lie
+//! beside those that people with linear utilities want.
 
 use crate::config::FrontSearch;
 use crate::design::Design;
 use crate::discretise::best_utility;
 use crate::error::Result;
 use crate::space::Space;
+use crate::subset::{add_farthest, distinct};
 use crate::surrogate::Surrogate;
+use rayon::prelude::*;
 use unyoke_math::Points;
 use unyoke_math::nsga2::Nsga2;
 use unyoke_math::optimize::largest;
 use unyoke_math::pareto::{non_dominated, thin};
 
-/// The predicted Pareto set, thinned to well-spread points.
+/// The predicted Pareto set, or the part of it that decision makers lose least with.
 ///
 /// ```
 /// use unyoke::{Design, Problem, Study};
@@ -81,11 +87,11 @@ pub(crate) fn predicted_pareto_set(
     };
     let objectives = surrogate.outputs.len();
     let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
-        let valid = snapped(space, designs);
+        let valid = space.snapped(designs);
         // A wrong shape makes the search end with its error.
         surrogate.means(&valid).unwrap_or_else(|_| Points::new(objectives))
     })?;
-    let designs = snapped(space, &found.designs);
+    let designs = space.snapped(&found.designs);
     let means = surrogate.means(&designs)?;
     // Of designs with the same expectations one will do.
     let different = distinct(&means);
@@ -95,10 +101,108 @@ pub(crate) fn predicted_pareto_set(
     Ok(designs.select(&kept))
 }
 
+/// At most `count` of the encoded `designs`, none expected to dominate another: half of them those
+/// with which decision makers, `weights` a row each, lose least, the others spread over the front.
+pub(crate) fn recommended(
+    surrogate: &Surrogate,
+    designs: &Points,
+    weights: &Points,
+    count: usize,
+) -> Result<Points> {
+    let means = surrogate.means(designs)?;
+    let front = non_dominated(&means)?;
+    let (designs, means) = (designs.select(&front), means.select(&front));
+    if designs.len() <= count {
+        return Ok(designs);
+    }
+    let utilities: Vec<Vec<f64>> = weights.rows().map(|row| surrogate.weigh(row, &means)).collect();
+    let mut chosen = least_loss(&utilities, count.div_ceil(2));
+    let all: Vec<usize> = (0..designs.len()).collect();
+    add_farthest(&in_ranges(&means), &mut chosen, &all, count);
+    chosen.sort_unstable();
+    Ok(designs.select(&chosen))
+}
+
+/// What counts as no gain: a fraction of what one standard deviation in every objective is worth.
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// The designs `found`, and for each of `weights` the best one where it is better than all others.
+pub(crate) fn with_best_for_weights(
+    space: &Space,
+    surrogate: &Surrogate,
+    found: Points,
+    weights: &Points,
+) -> Result<Points> {
+    let weights = weights.select(&distinct(weights));
+    let mut designs = found;
+    let means = surrogate.means(&designs)?;
+    let climb = |q: usize| {
+        let values = surrogate.weigh(weights.row(q), &means);
+        let start = largest(&values, 1).first().map_or(0, |i| *i);
+        best_utility(space, surrogate, weights.row(q), designs.row(start))
+    };
+    let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
+    let tops = Points::from_rows(designs.dim(), tops?)?;
+    let top_means = surrogate.means(&tops)?;
+    let mut means = means;
+    for (q, weights) in weights.rows().enumerate() {
+        let best = surrogate.weigh(weights, &means).into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let value = surrogate.weigh(weights, &top_means.select(&[q]))[0];
+        let unit: f64 = surrogate.outputs.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
+        if value > best + NEGLIGIBLE * unit {
+            designs.push(tops.row(q))?;
+            means.push(top_means.row(q))?;
+        }
+    }
+    Ok(designs)
+}
+
+/// Up to `count` options, each the one that raises Σ_q max over those chosen of `utilities[q]`
+/// most; fewer where no other raises it. At least 1 − 1/e of what the best choice would gain.
+fn least_loss(utilities: &[Vec<f64>], count: usize) -> Vec<usize> {
+    let options = utilities.first().map_or(0, Vec::len);
+    let mut reached: Vec<f64> =
+        utilities.iter().map(|row| row.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < count {
+        let mut gains = vec![0.0; options];
+        for (row, reached) in utilities.iter().zip(&reached) {
+            for (gain, utility) in gains.iter_mut().zip(row) {
+                *gain += (utility - reached).max(0.0);
+            }
+        }
+        match largest(&gains, 1)[..] {
+            [next] if gains[next] > 0.0 => {
+                for (reached, row) in reached.iter_mut().zip(utilities) {
+                    *reached = reached.max(row[next]);
+                }
+                chosen.push(next);
+            }
+            _ => break,
+        }
+    }
+    chosen
+}
+
+/// Each objective in units of its range.
+fn in_ranges(means: &Points) -> Points {
+    let mut scaled = means.clone();
+    for m in 0..means.dim() {
+        let column = || means.rows().map(|row| row[m]);
+        let low = column().fold(f64::INFINITY, f64::min);
+        let high = column().fold(f64::NEG_INFINITY, f64::max);
+        for i in 0..means.len() {
+            let from_low = means.row(i)[m] - low;
+            scaled.row_mut(i)[m] = if high > low { from_low / (high - low) } else { 0.0 };
+        }
+    }
+    scaled
+}
+
 /// Observed designs, and for each objective the design of its best expected value: with them the
 /// ends of the front need not be discovered.
 fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Points> {
-    let mut seeds = snapped(space, observed);
+    let mut seeds = space.snapped(observed);
     let objectives = surrogate.outputs.len();
     if observed.is_empty() {
         return Ok(seeds);
@@ -111,20 +215,4 @@ fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Poin
         }
     }
     Ok(seeds)
-}
-
-/// The valid designs nearest to `designs`.
-pub(crate) fn snapped(space: &Space, designs: &Points) -> Points {
-    let mut valid = designs.clone();
-    for i in 0..valid.len() {
-        space.snap(valid.row_mut(i));
-    }
-    valid
-}
-
-/// Indices of the points that no earlier one equals.
-pub(crate) fn distinct(points: &Points) -> Vec<usize> {
-    let mut seen = std::collections::HashSet::new();
-    let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
-    (0..points.len()).filter(|&i| seen.insert(key(i))).collect()
 }

@@ -3,8 +3,10 @@
 //! Nothing here decides anything. A record is either admitted, and changes the state, or is
 //! refused, and changes nothing.
 
+use std::collections::HashMap;
+
 use crate::config::Config;
-use crate::design::Design;
+use crate::design::{Design, Value};
 use crate::error::{Error, Result};
 use crate::event::{Event, Header, Record};
 use crate::problem::Problem;
@@ -43,11 +45,11 @@ pub enum Status {
 }
 
 impl Status {
-    /// The status in a word, as in "was told before".
+    /// The status in a word, as in "is recorded as failed".
     fn word(&self) -> &'static str {
         match self {
-            Self::Pending => "asked",
-            Self::Told(_) => "told",
+            Self::Pending => "pending",
+            Self::Told(_) => "completed",
             Self::Failed(_) => "failed",
             Self::Withdrawn => "withdrawn",
         }
@@ -69,8 +71,6 @@ pub(crate) struct History {
     pub(crate) evaluations: Vec<Evaluation>,
     /// Number of records applied.
     pub(crate) position: u64,
-    /// Number of evaluations asked for, imports not counted.
-    pub(crate) asks: u64,
     /// Where each evaluation lies in the cube.
     points: Vec<Vec<f64>>,
     /// The evaluations with results, in the order in which these arrived.
@@ -104,8 +104,9 @@ impl History {
         let Event::Created { problem, config, seed } = &record.event else {
             return Err(corrupt(0, "a journal must begin with the creation of the study"));
         };
-        problem.check().map_err(|error| corrupt(0, error))?;
-        config.check(problem).map_err(|error| corrupt(0, error))?;
+        // Not all that is refused today: a study that an earlier version began must open.
+        problem.check_replayable().map_err(|error| corrupt(0, error))?;
+        config.check_replayable(problem).map_err(|error| corrupt(0, error))?;
         Ok(Self {
             space: Space::new(problem),
             costs: problem.objectives.iter().map(|objective| objective.cost).collect(),
@@ -114,7 +115,6 @@ impl History {
             seed: *seed,
             evaluations: Vec::new(),
             position: 1,
-            asks: 0,
             points: Vec::new(),
             told: Vec::new(),
         })
@@ -187,6 +187,41 @@ impl History {
         Ok(Change::Add { evaluation, point })
     }
 
+    /// Fails if the evaluation is recorded as failed: a value that arrives later contradicts that,
+    /// and somebody has to decide. Journals may hold such decisions.
+    pub(crate) fn refuse_failed(&self, id: u64) -> Result<()> {
+        match &self.evaluations[self.index(id)?].status {
+            failed @ Status::Failed(_) => Err(Error::AlreadySettled { id, how: failed.word() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Which of `results` the study does not have yet, by their places. What is listed more often
+    /// than the study has it is missing for the rest.
+    pub(crate) fn missing(&self, results: &[(Design, String, f64)]) -> Vec<usize> {
+        let mut there: HashMap<Known<'_>, usize> = HashMap::new();
+        for evaluation in &self.evaluations {
+            if let Status::Told(value) = evaluation.status {
+                let objective = &self.problem.objectives[evaluation.objective].name;
+                *there.entry(self.known(&evaluation.design, objective, value)).or_default() += 1;
+            }
+        }
+        let mut missing = vec![];
+        for (place, (design, objective, value)) in results.iter().enumerate() {
+            match there.get_mut(&self.known(design, objective, *value)) {
+                Some(times) if *times > 0 => *times -= 1,
+                _ => missing.push(place),
+            }
+        }
+        missing
+    }
+
+    /// A result as something to compare.
+    fn known<'a>(&self, design: &'a Design, objective: &'a str, value: f64) -> Known<'a> {
+        let values = self.problem.parameters.iter().filter_map(|p| design.get(p.name()));
+        Known { design: values.map(KnownValue::new).collect(), objective, value: bits(value) }
+    }
+
     /// A result is welcome however late, but only once.
     fn tell(&self, id: u64, value: f64) -> Result<Change> {
         let index = self.index(id)?;
@@ -227,7 +262,6 @@ impl History {
     fn carry_out(&mut self, change: Change) {
         match change {
             Change::Add { evaluation, point } => {
-                self.asks += u64::from(evaluation.asked);
                 if let Status::Told(_) = evaluation.status {
                     self.told.push(self.evaluations.len());
                 }
@@ -284,6 +318,11 @@ impl History {
         pairs.filter(move |(e, _)| matching(e)).map(|(_, point)| point.as_slice())
     }
 
+    /// Evaluations that were asked for and not withdrawn, in order of their numbers.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Evaluation> {
+        self.evaluations.iter().filter(|e| e.asked && e.status != Status::Withdrawn)
+    }
+
     /// What all evaluations that were asked for and came to an end have cost. A failure costs as
     /// much as a success.
     pub(crate) fn spent(&self) -> f64 {
@@ -310,6 +349,35 @@ impl History {
     pub(crate) fn told_count(&self, objective: usize) -> usize {
         self.told(objective).count()
     }
+}
+
+/// A result by its numbers: two that are equal are taken for the same measurement.
+#[derive(PartialEq, Eq, Hash)]
+struct Known<'a> {
+    design: Vec<KnownValue<'a>>,
+    objective: &'a str,
+    value: u64,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum KnownValue<'a> {
+    Number(u64),
+    Choice(&'a str),
+}
+
+impl<'a> KnownValue<'a> {
+    fn new(value: &'a Value) -> Self {
+        match value {
+            Value::Real(number) => Self::Number(bits(*number)),
+            Value::Integer(number) => Self::Number(bits(*number as f64)),
+            Value::Choice(name) => Self::Choice(name),
+        }
+    }
+}
+
+/// The bits of a number; 0 and -0 are one.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
 }
 
 /// What has been paid for an evaluation so far.
@@ -394,7 +462,7 @@ mod tests {
         assert_eq!((history.told_count(0), history.told_count(1)), (3, 0));
         assert_eq!(history.pending(1).collect::<Vec<_>>(), [[0.5]]);
         assert_eq!(history.pending(0).count(), 0);
-        assert_eq!((history.position, history.asks), (7, 3));
+        assert_eq!(history.position, 7);
         assert_eq!(history.point(3), [2.0]);
         let import = &history.evaluations[3];
         assert_eq!((import.id, import.cost, import.asked), (3, 0.0, false));
@@ -438,14 +506,14 @@ mod tests {
         let already = |how| Err(Error::AlreadySettled { id: 0, how });
         let history = after([asked(0, "f", 0.5), told(0, 1.0)]);
         for again in [told(0, 1.0), failed(0), withdrawn()] {
-            assert_eq!(history.check(&again), already("told"));
+            assert_eq!(history.check(&again), already("completed"));
         }
         let history = after([asked(0, "f", 0.5), failed(0)]);
         assert_eq!(history.check(&failed(0)), already("failed"));
         let history = after([asked(0, "f", 0.5), withdrawn()]);
         assert_eq!(history.check(&failed(0)), already("withdrawn"));
         let history = after([imported(0, "f", 0.5, 1.0)]);
-        assert_eq!(history.check(&told(0, 2.0)), already("told"));
+        assert_eq!(history.check(&told(0, 2.0)), already("completed"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod journal;
 mod history;
 mod weights;
 mod cost;
+mod subset;
 mod surrogate;
 mod discretise;
 mod acquisition;

@@ -3,8 +3,10 @@
 
 use crate::config::Algorithm;
 use crate::error::Result;
-use crate::history::{History, Status};
+use crate::history::{Evaluation, History, Status};
+use crate::space::key;
 use crate::suggestion::Note;
+use std::collections::HashSet;
 use unyoke_math::random::seed_for;
 use unyoke_math::sobol::Sobol;
 
@@ -74,7 +76,7 @@ fn given(found: Option<(Vec<f64>, usize)>, note: Note) -> Planned {
 /// objective after the other.
 fn filling(history: &History, designs: &Sobol, note: Note, allowed: Allowed<'_>) -> Planned {
     let objectives = history.problem.objectives.len();
-    let asked = history.evaluations.iter().filter(|evaluation| evaluation.asked).count();
+    let asked = history.asked().count();
     let granted = if history.config.algorithm.is_coupled() {
         let all: Vec<usize> = (0..objectives).collect();
         (allowed(&all) == Permission::Granted).then_some(0)
@@ -93,48 +95,86 @@ fn filling(history: &History, designs: &Sobol, note: Note, allowed: Allowed<'_>)
     }
 }
 
-/// Initial evaluations that are still to be made: which design, of which objective, the objective
-/// that is furthest behind first. Values from elsewhere count; failures are made up for, within
-/// reason.
+/// Initial evaluations that are still to be made: how many there were of which objective, the
+/// objective that is furthest behind first. Values from elsewhere count; failures are made up for,
+/// within reason.
 fn behind(history: &History) -> Vec<(usize, usize)> {
     let counts = history.config.initial.counts(&history.problem);
     let behind = |(m, count): (usize, &usize)| {
         let here = || history.evaluations.iter().filter(move |e| e.objective == m);
         let have = here().filter(|e| matches!(e.status, Status::Pending | Status::Told(_))).count();
-        let tried = here().filter(|e| e.initial).count();
-        (have < *count && tried < 2 * count + 4).then_some((tried, m))
+        let tried = history.asked().filter(|e| e.initial && e.objective == m).count();
+        (have < *count && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
     behind.sort_unstable();
     behind
 }
 
-/// For coupled algorithms: an objective not yet asked for at the latest design.
+/// Evaluations of different objectives at one design that came from one search.
+struct Searched<'h> {
+    x: &'h [f64],
+    objectives: Vec<usize>,
+}
+
+/// The searches of a coupled algorithm: how many there were, and those whose designs still lack an
+/// objective.
+fn coupled_searches(history: &History) -> (u64, Vec<Searched<'_>>) {
+    let (mut count, mut open) = (0, Vec::<Searched<'_>>::new());
+    for Evaluation { id, objective, .. } in history.asked().filter(|e| !e.initial) {
+        let x = history.point(*id);
+        let lacks = |searched: &Searched<'_>| {
+            history.space.same(searched.x, x) && !searched.objectives.contains(objective)
+        };
+        match open.iter().position(lacks) {
+            Some(found) => {
+                open[found].objectives.push(*objective);
+                if open[found].objectives.len() == history.problem.objectives.len() {
+                    open.remove(found);
+                }
+            }
+            None => {
+                count += 1;
+                if history.problem.objectives.len() > 1 {
+                    open.push(Searched { x, objectives: vec![*objective] });
+                }
+            }
+        }
+    }
+    (count, open)
+}
+
+/// The number of searches so far, which decides the random numbers of the next one. A design that is
+/// evaluated on all objectives is one search; initial and withdrawn evaluations are none.
+pub(crate) fn searches(history: &History) -> u64 {
+    match history.config.algorithm.is_coupled() {
+        true => coupled_searches(history).0,
+        false => history.asked().filter(|e| !e.initial).count() as u64,
+    }
+}
+
+/// For coupled algorithms: an objective that the earliest incomplete design still lacks.
 fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
-    let latest = history.evaluations.iter().rfind(|e| e.asked && !e.initial)?;
-    let x = history.point(latest.id);
-    let asked_here = |m: usize| {
-        let mut here = history.evaluations.iter().filter(|e| e.asked && e.objective == m);
-        here.any(|e| history.space.same(history.point(e.id), x))
-    };
-    let missing = (0..history.problem.objectives.len()).find(|&m| !asked_here(m))?;
+    let (_, open) = coupled_searches(history);
+    let Searched { x, objectives } = open.first()?;
+    let missing = (0..history.problem.objectives.len()).find(|m| !objectives.contains(m))?;
     Some((x.to_vec(), missing))
 }
 
-/// The space-filling design of this number, or the next that was not evaluated on the objective;
-/// none where all seem to have been.
+/// The first space-filling design that was not evaluated on the objective, of those up to the given
+/// number and some more; none where all seem to have been.
 fn new_design(
     history: &History,
     designs: &Sobol,
-    index: usize,
+    count: usize,
     objective: usize,
 ) -> Option<Vec<f64>> {
     const TRIES: usize = 256;
-    let is_new = |x: &Vec<f64>| {
-        let mut here = history.evaluations.iter().filter(|e| e.objective == objective);
-        !here.any(|e| e.status != Status::Withdrawn && history.space.same(history.point(e.id), x))
-    };
-    (index..index + TRIES).map(|i| design(history, designs, i)).find(is_new)
+    let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
+    let here = standing.filter(|e| e.objective == objective);
+    let evaluated: HashSet<Vec<u64>> = here.map(|e| key(history.point(e.id))).collect();
+    let mut designs = (0..count + TRIES).map(|i| design(history, designs, i));
+    designs.find(|x| !evaluated.contains(&key(x)))
 }
 
 /// The space-filling design of this number.
@@ -143,3 +183,6 @@ fn design(history: &History, designs: &Sobol, index: usize) -> Vec<f64> {
     designs.point(index as u32, &mut u);
     history.space.from_cube(&u)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, near};
+use crate::error::{Error, Mistake, Result, near};
 
 mod check;
+
+/// The most inputs of the models that a categorical parameter takes.
+pub(crate) const MOST_INPUTS: usize = 32;
 
 /// The parameters that can be chosen and the objectives that can be measured.
 ///
@@ -207,8 +210,18 @@ impl Problem {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn check(&self) -> Result<()> {
-        let mistakes = check::mistakes(self);
-        if mistakes.is_empty() { Ok(()) } else { Err(Error::Invalid { mistakes }) }
+        fail_with(check::mistakes(self))
+    }
+
+    /// Fails only with mistakes that every version has refused. A journal may hold any of the others,
+    /// written by a version that did not know them.
+    pub(crate) fn check_replayable(&self) -> Result<()> {
+        fail_with(check::contradictions(self))
+    }
+
+    /// Number of inputs of the models: one for a number, several for a choice.
+    pub(crate) fn inputs(&self) -> usize {
+        self.parameters.iter().map(Parameter::inputs).sum()
     }
 
     /// The place of the objective called `name`.
@@ -220,7 +233,20 @@ impl Problem {
     }
 }
 
+/// The mistakes as an error, if there are any.
+fn fail_with(mistakes: Vec<Mistake>) -> Result<()> {
+    if mistakes.is_empty() { Ok(()) } else { Err(Error::Invalid { mistakes }) }
+}
+
 impl Parameter {
+    /// Number of inputs of the models that it takes.
+    fn inputs(&self) -> usize {
+        match self {
+            Self::Continuous { .. } | Self::Integer { .. } => 1,
+            Self::Categorical { choices, .. } => choices.len().min(MOST_INPUTS),
+        }
+    }
+
     /// Its name in every design.
     pub fn name(&self) -> &str {
         match self {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::design::{Design, Value};
 use crate::error::{Error, Result, near};
 use crate::problem::{Direction, Parameter, Problem, Scale};
+use unyoke_math::Points;
 
 mod choices;
 #[cfg(test)]
@@ -141,6 +142,15 @@ impl Space {
                 None => x[0] = clamp(x[0]),
             }
         }
+    }
+
+    /// The valid designs nearest to `designs`.
+    pub(crate) fn snapped(&self, designs: &Points) -> Points {
+        let mut valid = designs.clone();
+        for i in 0..valid.len() {
+            self.snap(valid.row_mut(i));
+        }
+        valid
     }
 
     /// The valid point at `u`, which has one number in \[0, 1\] per parameter. Choices and whole
@@ -448,6 +458,12 @@ fn log_ratio(a: f64, b: f64) -> f64 {
     } else {
         libm::log(a) - libm::log(b)
     }
+}
+
+/// What two encoded designs have in common exactly when they are the same.
+pub(crate) fn key(x: &[f64]) -> Vec<u64> {
+    // Minus zero becomes zero.
+    x.iter().map(|v| (v + 0.0).to_bits()).collect()
 }
 
 #[cfg(test)]

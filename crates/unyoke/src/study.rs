@@ -238,6 +238,7 @@ impl<J: Journal> Study<J> {
         &self,
         allowed: impl Fn(&Self, &[usize]) -> Permission,
     ) -> Result<Option<Suggestion>> {
+        self.check()?;
         let found = self.engine().suggest(&|objectives| allowed(self, objectives))?;
         Ok(found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted)))
     }
@@ -295,16 +296,42 @@ impl<J: Journal> Study<J> {
 
     /// What [`Study::ask`] would choose now, without asking for it.
     pub fn suggest(&self) -> Result<Suggestion> {
+        self.check()?;
         let found = self.engine().suggest(&|_| Permission::Granted)?;
         // Where everything is permitted there always is a suggestion.
         found.ok_or(Error::Contended { times: 0 })
     }
 
     /// Records the value of an evaluation. NaN and infinities are failures, not values.
+    ///
+    /// An evaluation that was withdrawn may have been made nevertheless: its value counts, and so
+    /// does its cost. One that is recorded as failed is refused with [`Error::AlreadySettled`]; see
+    /// [`Study::replace_failure`].
     pub fn tell(&mut self, evaluation: u64, value: f64) -> Result<()> {
         if !value.is_finite() {
             return self.tell_failure(evaluation, &format!("the result is {value}"));
         }
+        self.record(|history| {
+            history.refuse_failed(evaluation)?;
+            Ok(Event::Told { evaluation, value })
+        })
+    }
+
+    /// Records the value of an evaluation that was recorded as failed by mistake, or too early.
+    ///
+    /// ```
+    /// use unyoke::{Error, Problem, Status, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let evaluation = study.ask()?.evaluation;
+    /// study.tell_failure(evaluation, "no answer")?;
+    /// assert!(matches!(study.tell(evaluation, 0.5), Err(Error::AlreadySettled { .. })));
+    /// study.replace_failure(evaluation, 0.5)?;
+    /// assert_eq!(study.evaluations()[0].status, Status::Told(0.5));
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn replace_failure(&mut self, evaluation: u64, value: f64) -> Result<()> {
         self.record(|_| Ok(Event::Told { evaluation, value }))
     }
 
@@ -349,25 +376,60 @@ impl<J: Journal> Study<J> {
     /// # Ok::<(), unyoke::Error>(())
     /// ```
     pub fn tell_results(&mut self, results: &[(Design, String, f64)]) -> Result<u64> {
+        let recorded = self.import(results, |_| (0..results.len()).collect())?;
+        Ok((self.history.evaluations.len() - recorded.len()) as u64)
+    }
+
+    /// Like [`Study::tell_results`], but only those that the study does not have yet. Returns the
+    /// places in `results` of those that were recorded.
+    ///
+    /// A result is known if the study has the same value of the same objective at the same design,
+    /// however it got there. One that is listed more often than the study has it is recorded for the
+    /// rest: replicates are data. What is known is decided at the moment of writing, so that two
+    /// programs that record the same results at once record them once.
+    ///
+    /// ```
+    /// use unyoke::{Design, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let result = |x: f64| (Design::new().with("x", x), "f".to_owned(), 1.5);
+    /// assert_eq!(study.tell_missing_results(&[result(0.2)])?, [0]);
+    /// assert_eq!(study.tell_missing_results(&[result(0.2), result(0.3), result(0.2)])?, [1, 2]);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn tell_missing_results(
+        &mut self,
+        results: &[(Design, String, f64)],
+    ) -> Result<Vec<usize>> {
+        self.import(results, |history| history.missing(results))
+    }
+
+    /// Records those of `results` whose places `choose` names, all or none. It is asked again, of
+    /// the latest state, whenever others write at the same time. Returns the places.
+    fn import(
+        &mut self,
+        results: &[(Design, String, f64)],
+        choose: impl Fn(&History) -> Vec<usize>,
+    ) -> Result<Vec<usize>> {
         for (design, objective, value) in results {
             self.check_result(design, objective, *value)?;
         }
         let mut contention = Contention::default();
         loop {
+            let chosen = choose(&self.history);
             let mut history = self.history.clone();
-            let first = history.evaluations.len() as u64;
-            let mut records = Vec::with_capacity(results.len());
-            for (evaluation, (design, objective, value)) in (first..).zip(results) {
-                let (design, objective, value) = (design.clone(), objective.clone(), *value);
-                let event = Event::Imported { evaluation, design, objective, value };
-                let record = Record::from(event);
+            let mut records = Vec::with_capacity(chosen.len());
+            for (design, objective, value) in chosen.iter().map(|place| results[*place].clone()) {
+                let evaluation = history.evaluations.len() as u64;
+                let record = Record::from(Event::Imported { evaluation, design, objective, value });
                 history.apply(&record)?;
                 records.push(record);
             }
             match self.journal.append(self.history.position, &records) {
                 Ok(()) => {
                     self.history = history;
-                    return Ok(first);
+                    return Ok(chosen);
                 }
                 Err(JournalError::Conflict { .. }) => contention.wait()?,
                 Err(error) => return Err(error.into()),
@@ -396,12 +458,14 @@ impl<J: Journal> Study<J> {
         self.record(|_| Ok(Event::CostChanged { objective: objective.to_owned(), cost }))
     }
 
-    /// The predicted Pareto set, thinned to at most `count` well-spread designs.
+    /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
+    /// makers with linear utilities lose little, the others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
         self.engine().front(count)
     }
 
-    /// The design with the best expected weighted sum of objectives.
+    /// The design with the best expected weighted sum of objectives; no point of
+    /// [`Study::front`] is expected to be better.
     ///
     /// Weights count in the units of [`Config::units`]; only their proportions matter.
     pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
@@ -413,11 +477,18 @@ impl<J: Journal> Study<J> {
         self.engine().forecast(design)
     }
 
-    /// Expected gain, and gain per unit of cost, of evaluations a user has in mind.
-    ///
-    /// Only for algorithms that choose one objective at a time.
-    pub fn score(&self, candidates: &[(Design, String)]) -> Result<Vec<OptionRow>> {
-        self.engine().score(candidates)
+    /// Expected gain, and gain per unit of cost, of evaluating designs a user has in mind: for each
+    /// design a row per objective, or a single one where the algorithm evaluates all together. Gains
+    /// are those that the study's algorithm compares, in the same unit as in a suggestion.
+    pub fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
+        self.engine().score(designs)
+    }
+
+    /// Fails if no search can succeed. A study that an earlier version began may be one of these: it
+    /// opens, but nothing more is spent on it.
+    fn check(&self) -> Result<()> {
+        self.problem().check()?;
+        self.config().check(self.problem())
     }
 
     fn engine(&self) -> Engine<'_> {

@@ -65,7 +65,7 @@ pub(crate) fn best_of_each_option(
             }
             let values = raw_values(acquisition, option, &raw);
             let mut found = climb_from_best(acquisition, option, region, &raw, &values)?;
-            found.sort_by(|a, b| b.value.total_cmp(&a.value));
+            sort_best_first(&mut found);
             let tops: Vec<Optimum> = found.iter().take(POLISHED).cloned().collect();
             let polish = |top| look_around(acquisition, option, region, top);
             found.extend(tops.into_par_iter().map(polish).collect::<Result<Vec<_>>>()?);
@@ -85,12 +85,18 @@ fn first_free(
     costs: &[Cost],
     taken: &dyn Fn(usize, &[f64]) -> bool,
 ) -> Option<Best> {
-    found.sort_by(|a, b| b.value.total_cmp(&a.value));
+    sort_best_first(&mut found);
     let free = found.into_iter().find(|optimum| !taken(option, &optimum.x));
     free.map(|Optimum { x, value, .. }| {
         let cost = costs[option].at(&x);
         Best { option, x, log_gain: value, cost }
     })
+}
+
+/// Largest value first. What is not a number is no candidate and is dropped.
+fn sort_best_first(found: &mut Vec<Optimum>) {
+    found.retain(|optimum| !optimum.value.is_nan());
+    found.sort_by(|a, b| b.value.total_cmp(&a.value));
 }
 
 impl Region<'_> {
@@ -209,7 +215,7 @@ fn look_around(
 }
 
 fn better(a: Optimum, b: Optimum) -> Optimum {
-    if b.value > a.value { b } else { a }
+    if b.value > a.value || a.value.is_nan() { b } else { a }
 }
 
 /// Random steps there and back, longer after success and shorter after failure; every other step

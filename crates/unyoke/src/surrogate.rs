@@ -3,10 +3,16 @@
 //! Outputs are standardised for the fit. Evaluations that are under way, and those that failed,
 //! enter as if they had returned what the model expects there: that changes no prediction, but
 //! leaves nothing to be learned at the same place.
+//!
+//! Values at the same design are merged into one row of a model. Where there are many designs,
+//! hyper-parameters are fitted on some of them, and the model itself is conditioned on those that
+//! `subset` chooses.
 
 use crate::config::{Lengthscales, Units};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Objective};
+use crate::subset::Candidates;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::fit::{self, Hyper, Mean, Model};
 use unyoke_math::gamma::Gamma;
@@ -22,6 +28,8 @@ pub(crate) struct Observed<'a> {
     pub(crate) sign: f64,
     /// Number of inputs.
     pub(crate) dim: usize,
+    /// Number of parameters; a categorical one has several inputs.
+    pub(crate) parameters: usize,
     /// In the order in which they arrived.
     pub(crate) rows: Vec<Row<'a>>,
     /// Pending and failed evaluations.
@@ -73,11 +81,19 @@ pub enum ModelNote {
     ConstantValues,
     /// One value dwarfs the differences between all others.
     Outlier,
-    /// There are too many observations for an exact model; the latest `used` were used.
+    /// There are too many designs for an exact model; `used` of them were used, those near the
+    /// front and a selection that covers the rest.
     Subset {
-        /// Number of observations used.
+        /// Number of designs used.
         used: usize,
-        /// Number of observations there are.
+        /// Number of designs at which this objective was observed.
+        of: usize,
+    },
+    /// Hyper-parameters were fitted on a part of the designs, evenly spread over all.
+    FittedOnSubset {
+        /// Number of designs used.
+        used: usize,
+        /// Number of designs at which this objective was observed.
         of: usize,
     },
     /// Hyper-parameters could not be fitted; cautious defaults are in use.
@@ -97,7 +113,11 @@ impl std::fmt::Display for ModelNote {
             Self::ConstantValues => write!(f, "all observed values are equal"),
             Self::Outlier => write!(f, "one value dwarfs the differences between all others"),
             Self::Subset { used, of } => {
-                write!(f, "modelled from the latest {used} of {of} values")
+                write!(f, "modelled from {used} of {of} designs: those near the front, and a ")?;
+                write!(f, "selection that covers the rest")
+            }
+            Self::FittedOnSubset { used, of } => {
+                write!(f, "hyper-parameters were fitted on {used} of {of} designs")
             }
             Self::FitFailed => write!(f, "hyper-parameters could not be fitted, defaults are used"),
         }
@@ -107,9 +127,9 @@ impl std::fmt::Display for ModelNote {
 /// Noise variance of a deterministic objective, as a fraction of its observed variance.
 const NEGLIGIBLE_NOISE: f64 = 1e-4;
 
-/// Most rows that hyper-parameters are fitted on, and most that a model is conditioned on.
-const FIT_ROWS: usize = 400;
-const MODEL_ROWS: usize = 1500;
+/// Most designs that hyper-parameters are fitted on, and most that a model is conditioned on.
+const FIT_DESIGNS: usize = 400;
+const MODEL_DESIGNS: usize = 1500;
 
 impl Surrogate {
     /// Fits each objective's model to what was observed.
@@ -118,8 +138,20 @@ impl Surrogate {
         lengthscales: Lengthscales,
         units: Units,
     ) -> Result<Self> {
-        let outputs = observed.iter().map(|one| Output::fit(one, lengthscales, units));
-        Ok(Self { outputs: outputs.collect::<Result<_>>()? })
+        let drafts = observed.iter().map(|one| Draft::new(one, lengthscales));
+        let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+        let modelled = modelled(&drafts)?;
+        let mut outputs = Vec::with_capacity(observed.len());
+        for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
+            let gp = condition_on_expected(draft.condition(data)?, &observed.expected)?;
+            let unit = match units {
+                Units::Standardised => 1.0,
+                Units::Raw => draft.map.scale(),
+            };
+            let notes = std::mem::take(&mut draft.notes);
+            outputs.push(Output { gp, map: draft.map, unit, notes });
+        }
+        Ok(Self { outputs })
     }
 
     /// λ · μ(x) in weighing units, for each of `points`.
@@ -143,11 +175,25 @@ impl Surrogate {
     }
 }
 
-impl Output {
-    fn fit(observed: &Observed<'_>, lengthscales: Lengthscales, units: Units) -> Result<Self> {
-        let (rows, mut notes) = modelled_rows(observed);
+/// A model with its hyper-parameters, before it is conditioned on its data.
+struct Draft {
+    /// All values, standardised, those at the same design merged, designs in an order of their own.
+    data: Data,
+    map: Standardizer,
+    hyper: Hyper,
+    /// What to do where these hyper-parameters lead nowhere; known ones are never replaced.
+    cautious: Option<Hyper>,
+    notes: Vec<ModelNote>,
+}
+
+const FAMILY: Family = Family::Matern52;
+
+impl Draft {
+    fn new(observed: &Observed<'_>, lengthscales: Lengthscales) -> Result<Self> {
+        let rows = sorted_rows(observed);
         let map = standardizer(&rows)?;
         let data = standardised(observed.dim, &rows, &map)?;
+        let mut notes = vec![];
         if rows.is_empty() {
             notes.push(ModelNote::NoObservations);
         } else if rows.len() > 1 && is_constant(&rows, &map) {
@@ -156,32 +202,95 @@ impl Output {
         if has_outlier(&rows) {
             notes.push(ModelNote::Outlier);
         }
-        let gp = match &observed.objective.hyper {
-            Some(known) => {
-                known_hyper(known, observed.sign, &map).condition(Family::Matern52, &data)?
+        if let Some(known) = &observed.objective.hyper {
+            let hyper = known_hyper(known, observed.sign, &map);
+            return Ok(Self { data, map, hyper, cautious: None, notes });
+        }
+        let model = model(observed, &data, &map, lengthscales)?;
+        let cautious = Hyper { noise: 1e-2, ..prior_hyper(&model) };
+        let hyper = fitted(observed.objective, &rows, &data, &map, model, &mut notes);
+        let mut draft =
+            Self { data, map, hyper: cautious.clone(), cautious: Some(cautious), notes };
+        match hyper {
+            Ok(hyper) => draft.hyper = hyper,
+            Err(_) => draft.notes.push(ModelNote::FitFailed),
+        }
+        Ok(draft)
+    }
+
+    /// The model given `data`, part of its own, with a note where it is not all.
+    fn condition(&mut self, data: &Data) -> Result<Gp> {
+        let (used, of) = (data.len(), self.data.len());
+        if used < of {
+            self.notes.push(ModelNote::Subset { used, of });
+        }
+        self.hyper.condition(FAMILY, data).or_else(|error| {
+            let gp = self.cautious(data).ok_or(error)??;
+            if !self.notes.contains(&ModelNote::FitFailed) {
+                self.notes.push(ModelNote::FitFailed);
             }
-            None => fitted(observed.objective, &rows, &data, &map, lengthscales, &mut notes)?,
-        };
-        let gp = condition_on_expected(gp, &observed.expected)?;
-        let unit = match units {
-            Units::Standardised => 1.0,
-            Units::Raw => map.scale(),
-        };
-        Ok(Self { gp, map, unit, notes })
+            Ok(gp)
+        })
+    }
+
+    /// The model given `data` with cautious hyper-parameters, if they may be replaced.
+    fn cautious(&self, data: &Data) -> Option<Result<Gp>> {
+        self.cautious.as_ref().map(|hyper| hyper.condition(FAMILY, data))
+    }
+
+    /// What is expected at each of `points`, from the designs that were fitted and, at designs of
+    /// its own, from what was observed there.
+    fn expected(&self, points: &Points) -> Result<Vec<f64>> {
+        let part = thinned(&self.data);
+        let gp = self.hyper.condition(FAMILY, &part);
+        let gp = gp.or_else(|error| self.cautious(&part).ok_or(error)?)?;
+        let key = |x: &[f64]| x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
+        let own: HashMap<Vec<u64>, usize> =
+            self.data.points().rows().enumerate().map(|(i, x)| (key(x), i)).collect();
+        let predictions = gp.predict_many(points)?;
+        let expected = points.rows().zip(predictions).map(|(x, prediction)| {
+            let Some(&i) = own.get(&key(x)) else { return prediction.mean };
+            let noise = gp.noise() / self.data.counts()[i];
+            // Noise and variance may both be zero: then the value is the prediction.
+            let trust = prediction.variance / (prediction.variance + noise).max(f64::MIN_POSITIVE);
+            prediction.mean + trust * (self.data.values()[i] - prediction.mean)
+        });
+        Ok(expected.collect())
     }
 }
 
-/// The rows a model is made from, with a note where they are not all.
-///
-/// They are sorted: the order in which results arrived must not show, not even in the last bit.
-fn modelled_rows<'a>(observed: &Observed<'a>) -> (Vec<Row<'a>>, Vec<ModelNote>) {
-    let of = observed.rows.len();
-    let used = of.min(MODEL_ROWS);
-    let mut rows = observed.rows[of - used..].to_vec();
+/// For each objective the data its model is conditioned on: all, or at most [`MODEL_DESIGNS`].
+fn modelled(drafts: &[Draft]) -> Result<Vec<Data>> {
+    let choose = |draft: &Draft| -> Result<Data> {
+        if draft.data.len() <= MODEL_DESIGNS {
+            return Ok(draft.data.clone());
+        }
+        let points = draft.data.points();
+        let expected = drafts.iter().map(|other| other.expected(points));
+        let expected: Vec<Vec<f64>> = expected.collect::<Result<_>>()?;
+        let row = |i: usize| expected.iter().map(|e| e[i]).collect::<Vec<_>>();
+        let expected = Points::from_rows(drafts.len(), (0..points.len()).map(row))?;
+        let scaled = scaled(points, &draft.hyper.lengthscales)?;
+        let candidates = Candidates { points, expected: &expected, scaled: &scaled };
+        Ok(draft.data.subset(&candidates.choose(MODEL_DESIGNS)?))
+    };
+    drafts.iter().map(choose).collect()
+}
+
+/// Points in units of the length scales, of which there is one or one per input.
+fn scaled(points: &Points, lengthscales: &[f64]) -> Result<Points> {
+    let scale = |d: usize| if lengthscales.len() == 1 { lengthscales[0] } else { lengthscales[d] };
+    let row = |x: &[f64]| x.iter().enumerate().map(|(d, v)| v / scale(d)).collect::<Vec<_>>();
+    Points::from_rows(points.dim(), points.rows().map(row))
+}
+
+/// The rows sorted: the order in which results arrived must not show, not even in the last bit.
+fn sorted_rows<'a>(observed: &Observed<'a>) -> Vec<Row<'a>> {
+    let mut rows = observed.rows.clone();
     let order = |a: &Row<'_>, b: &Row<'_>| (a.x, a.value).partial_cmp(&(b.x, b.value));
     // Coordinates and values are finite, so any two can be compared.
     rows.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
-    (rows, if used < of { vec![ModelNote::Subset { used, of }] } else { vec![] })
+    rows
 }
 
 fn standardizer(rows: &[Row<'_>]) -> Result<Standardizer> {
@@ -193,42 +302,35 @@ fn standardised(dim: usize, rows: &[Row<'_>], map: &Standardizer) -> Result<Data
     Data::new(&Points::from_rows(dim, rows.iter().map(|row| row.x))?, &values)
 }
 
-/// Fits hyper-parameters; when that fails, falls back to cautious ones.
+/// Fits hyper-parameters.
 fn fitted(
     objective: &Objective,
     rows: &[Row<'_>],
     data: &Data,
     map: &Standardizer,
-    lengthscales: Lengthscales,
+    mut model: Model,
     notes: &mut Vec<ModelNote>,
-) -> Result<Gp> {
-    let mut model = model(objective, data, map, lengthscales)?;
+) -> Result<Hyper> {
     if matches!(model.noise, fit::Noise::Fitted { .. }) && objective.noise == Noise::Deterministic {
         notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
     }
-    let hyper = if data.is_empty() {
-        Ok(prior_hyper(&model))
-    } else {
-        prior_mean(rows, map, &model)
-            .and_then(|mean| {
-                model.mean = mean;
-                model.fit(&thinned(data)?, None, &fit::Search::default())
-            })
-            .map(|fit| fit.hyper)
-    };
-    let gp = hyper.and_then(|hyper| hyper.condition(model.family, data));
-    gp.or_else(|_| {
-        notes.push(ModelNote::FitFailed);
-        let cautious = Hyper { noise: 1e-2, ..prior_hyper(&model) };
-        cautious.condition(model.family, data)
-    })
+    if data.is_empty() {
+        return Ok(prior_hyper(&model));
+    }
+    let part = thinned(data);
+    if part.len() < data.len() {
+        notes.push(ModelNote::FittedOnSubset { used: part.len(), of: data.len() });
+    }
+    model.mean = prior_mean(rows, map, &model)?;
+    Ok(model.fit(&part, None, &fit::Search::default())?.hyper)
 }
 
-/// Evaluations whose value differs from that of another at the same design, in order.
+/// Evaluations whose value differs from that of another at the same design, in order of number;
+/// `rows` are sorted.
 fn disagreeing(rows: &[Row<'_>]) -> Vec<u64> {
-    let differs = |a: &Row<'_>| rows.iter().any(|b| a.x == b.x && a.value != b.value);
-    let mut found: Vec<u64> =
-        rows.iter().filter(|row| differs(row)).map(|row| row.evaluation).collect();
+    let designs = rows.chunk_by(|a, b| a.x == b.x);
+    let differing = designs.filter(|design| design.iter().any(|row| row.value != design[0].value));
+    let mut found: Vec<u64> = differing.flatten().map(|row| row.evaluation).collect();
     found.sort_unstable();
     found
 }
@@ -242,35 +344,37 @@ fn prior_mean(rows: &[Row<'_>], map: &Standardizer, model: &Model) -> Result<Mea
         return Ok(Mean::Fitted);
     }
     let own = standardizer(&unbiased)?;
-    let data = thinned(&standardised(unbiased[0].x.len(), &unbiased, &own)?)?;
+    let data = thinned(&standardised(unbiased[0].x.len(), &unbiased, &own)?);
     let model = Model { mean: Mean::Fitted, ..model.clone() };
     let mean = own.restore(model.fit(&data, None, &fit::Search::default())?.hyper.mean);
     Ok(Mean::Fixed(map.standardize(mean)))
 }
 
-/// At most [`FIT_ROWS`] rows, evenly spread over the data.
-fn thinned(data: &Data) -> Result<Data> {
-    if data.len() <= FIT_ROWS {
-        return Ok(data.clone());
+/// At most [`FIT_DESIGNS`] designs, evenly spread over the data. What replicates say about the
+/// noise stays, also where they were left out.
+fn thinned(data: &Data) -> Data {
+    if data.len() <= FIT_DESIGNS {
+        return data.clone();
     }
-    let rows: Vec<usize> = (0..FIT_ROWS).map(|i| i * data.len() / FIT_ROWS).collect();
-    let values: Vec<f64> = rows.iter().map(|&i| data.values()[i]).collect();
-    Data::new(&data.points().select(&rows), &values)
+    let rows: Vec<usize> = (0..FIT_DESIGNS).map(|i| i * data.len() / FIT_DESIGNS).collect();
+    data.subset(&rows)
 }
 
 /// The model of an objective before its hyper-parameters are known.
 fn model(
-    objective: &Objective,
+    observed: &Observed<'_>,
     data: &Data,
     map: &Standardizer,
     lengthscales: Lengthscales,
 ) -> Result<Model> {
+    let objective = observed.objective;
     let gamma = |prior: &Option<GammaPrior>, otherwise: GammaPrior| {
         let GammaPrior { shape, rate } = prior.as_ref().unwrap_or(&otherwise);
         Gamma::new(*shape, *rate)
     };
-    // Mean ½ in one and two inputs; distances grow with the square root of their number.
-    let spread = (data.points().dim() as f64 / 2.0).max(1.0).sqrt();
+    // Mean ½ for one and two parameters; distances grow with the square root of their number. A
+    // categorical parameter counts once, however many inputs it has: its choices are 1 apart.
+    let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
     let noise_prior = gamma(&objective.priors.noise, GammaPrior { shape: 1.1, rate: 0.05 })?;
     let fitted = fit::Noise::Fitted { prior: Some(noise_prior), lower: NEGLIGIBLE_NOISE };
     let noise = match objective.noise {
@@ -284,7 +388,7 @@ fn model(
         }
     };
     Ok(Model {
-        family: Family::Matern52,
+        family: FAMILY,
         lengthscales: match lengthscales {
             Lengthscales::Isotropic => fit::Lengthscales::Isotropic,
             Lengthscales::PerInput => fit::Lengthscales::PerInput,
@@ -314,12 +418,15 @@ fn prior_hyper(model: &Model) -> Hyper {
 
 /// Known hyper-parameters in standardised units.
 fn known_hyper(known: &KnownHyper, sign: f64, map: &Standardizer) -> Hyper {
+    // What is known may be many orders of magnitude away from what was observed.
+    const FARTHEST: f64 = 1e100;
     let square = map.scale() * map.scale();
+    let noise = (known.noise / square).max(1e-10 * known.outputscale / square);
     Hyper {
         lengthscales: known.lengthscales.clone(),
-        outputscale: known.outputscale / square,
-        noise: (known.noise / square).max(1e-10 * known.outputscale / square),
-        mean: map.standardize(sign * known.mean),
+        outputscale: (known.outputscale / square).clamp(1.0 / FARTHEST, FARTHEST),
+        noise: noise.clamp(1e-10 / FARTHEST, FARTHEST),
+        mean: map.standardize(sign * known.mean).clamp(-FARTHEST, FARTHEST),
     }
 }
 
@@ -345,3 +452,6 @@ fn has_outlier(rows: &[Row<'_>]) -> bool {
     let inner = (penultimate - lowest).min(highest - second);
     inner > 0.0 && inner < 1e-6 * (highest - lowest)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,12 @@
 //! Weight vectors: which trade-offs a step looks at.
 
-use crate::config::{Config, Preference, weights_mistake};
+use crate::config::{Algorithm, Config, Preference, weights_mistake};
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 use unyoke_math::random::{Rng, seed_for};
 use unyoke_math::{Points, sobol};
 
-/// The weights of ask number `ask`, one row each, equally likely.
+/// The weights of search number `search`, one row each, equally likely.
 ///
 /// In expectation: a fresh scrambled Sobol' sample of the simplex. One at a time: the next point of
 /// one sequence. `order` says in which order the objectives take the coordinates of what is drawn.
@@ -14,20 +14,20 @@ pub(crate) fn weights_of_step(
     config: &Config,
     order: &[usize],
     seed: u64,
-    ask: u64,
+    search: u64,
 ) -> Result<Points> {
     let objectives = order.len();
     match (&config.preference, config.algorithm.is_random()) {
         (Preference::Uniform, false) => {
-            Ok(dealt(order, &sobol::simplex(objectives, config.weights, seed_for(seed, ask))?))
+            Ok(dealt(order, &sobol::simplex(objectives, config.weights, seed_for(seed, search))?))
         }
         (Preference::Uniform, true) => {
-            Ok(dealt(order, &sobol::simplex_from(objectives, ask as u32, 1, seed)?))
+            Ok(dealt(order, &sobol::simplex_from(objectives, search as u32, 1, seed)?))
         }
         (Preference::Dirichlet(parameters), random) => {
             let count = if random { 1 } else { config.weights };
             let parameters: Vec<f64> = order.iter().map(|&m| parameters[m]).collect();
-            let mut rng = Rng::new(seed, ask);
+            let mut rng = Rng::new(seed, search);
             let rows = (0..count).map(|_| dirichlet(&parameters, &mut rng));
             Ok(dealt(order, &Points::from_rows(objectives, rows)?))
         }
@@ -35,10 +35,17 @@ pub(crate) fn weights_of_step(
             Ok(Points::from_rows(objectives, list.iter().map(|weights| normalised(weights)))?)
         }
         (Preference::Weights(list), true) => {
-            let turn = (ask % list.len().max(1) as u64) as usize;
+            let turn = (search % list.len().max(1) as u64) as usize;
             Ok(Points::from_rows(objectives, list.get(turn).map(|weights| normalised(weights)))?)
         }
     }
+}
+
+/// Many weights of the user's preference, the same at every step: what recommendations are judged
+/// by.
+pub(crate) fn weights_of_front(config: &Config, order: &[usize]) -> Result<Points> {
+    let config = Config { weights: 256, algorithm: Algorithm::CMokg, ..config.clone() };
+    weights_of_step(&config, order, 0, 0)
 }
 
 /// The objectives sorted by name: the order in which a problem lists them must not decide which
@@ -100,7 +107,6 @@ fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Algorithm;
 
     fn config(preference: Preference, algorithm: Algorithm) -> Config {
         Config { preference, algorithm, ..Config::default() }

@@ -154,3 +154,21 @@ fn algorithms_have_the_names_that_users_write() {
         assert_eq!(serde_json::to_value(algorithm).unwrap(), name);
     }
 }
+
+#[test]
+fn a_score_is_the_gain_that_the_suggestion_reports_for_the_same_design() {
+    let exact = Algorithm::ALL
+        .into_iter()
+        .filter(|a| !matches!(a, Algorithm::HvkgD | Algorithm::HvkgC | Algorithm::Sobol));
+    for algorithm in exact {
+        let (study, _) = run(algorithm, [1.0, 10.0], 2);
+        let suggestion = study.suggest().unwrap();
+        let best = &suggestion.options[suggestion.chosen.unwrap()];
+        let scored = study.score(std::slice::from_ref(&best.design)).unwrap();
+        assert_eq!(scored[0].len(), if algorithm.is_coupled() { 1 } else { 2 });
+        let row = scored[0].iter().find(|row| row.objectives == best.objectives).unwrap();
+        let difference = (row.log_gain - best.log_gain).abs();
+        assert!(difference < 1e-6, "{algorithm:?}: {} and {}", row.log_gain, best.log_gain);
+        assert_eq!(row.cost, best.cost);
+    }
+}

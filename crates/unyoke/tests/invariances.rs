@@ -122,6 +122,26 @@ fn units_of_a_parameter_do_not_matter() {
 }
 
 #[test]
+fn choices_that_were_never_tried_do_not_change_what_is_expected_of_the_others() {
+    let forecasts = |choices: usize| {
+        let names: Vec<String> = (0..choices).map(|k| format!("c{k}")).collect();
+        let problem = plane().categorical("kind", names.iter().map(String::as_str));
+        let mut study = modelled(problem.maximise("f", 1.0).build().unwrap());
+        let design = |x: f64, y: f64| at(x, y).with("kind", "c0");
+        for [x, y] in (0..6).map(spread) {
+            study.tell_result(design(x, y), "f", f(x, y)).unwrap();
+        }
+        let forecast = |[x, y]: [f64; 2]| study.forecast(&design(x, y)).unwrap();
+        let forecasts = (6..20).map(spread).map(|at| forecast(at).objectives[0].clone());
+        forecasts.map(|forecast| (forecast.mean, forecast.sd)).collect::<Vec<_>>()
+    };
+    let few = forecasts(2);
+    for (few, many) in few.iter().zip(forecasts(32)) {
+        assert!((few.0 - many.0).abs() < 1e-3 && (few.1 - many.1).abs() < 1e-3, "{few:?} {many:?}");
+    }
+}
+
+#[test]
 fn the_order_of_objectives_does_not_matter() {
     let other = || plane().minimise("g", 10.0).maximise("f", 1.0).build().unwrap();
     for count in [7, 15, 30] {

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use unyoke::{Problem, Suggestion};
-use unyoke_run::{Limits, Opened, claim_by_hand};
+use unyoke::{Evaluation, Problem, Status, Suggestion};
+use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
 
 use crate::arguments::StudyArgument;
 use crate::commands::explain;
@@ -15,11 +15,11 @@ use crate::words::{exact_design, short};
 /// Arguments of `unyoke ask`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  unyoke ask                  one evaluation; tell its result with `unyoke tell NUMBER VALUE`
+  unyoke ask                  one evaluation; record its result with `unyoke tell NUMBER VALUE`
   unyoke ask --count 3        three at once, for three people
   unyoke ask --json | jq '.[0].design'
 
-What was asked for is yours until it is told: `unyoke run` leaves it alone.
+What you asked for is yours until you record its result: `unyoke run` leaves it alone.
 `unyoke explain` shows what would be asked for, without asking.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -31,17 +31,15 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let Opened { mut study, store } = file.open_or_create()?;
+    let mut opened = file.open_or_create()?;
     let mut asked = vec![];
-    for _ in 0..arguments.count {
-        let limits = Limits::new(&file.budget, &file.run, vec![]);
-        let allowed = study.ask_where(|study, which| limits.permission(study, which))?;
-        let Some(suggestion) = allowed else { break };
-        claim_by_hand(&store, suggestion.evaluation)?;
+    while asked.len() < arguments.count {
+        let Some(suggestion) = ask_and_claim(&file, &mut opened)? else { break };
         asked.push(suggestion);
     }
+    let study = opened.study;
     if asked.is_empty() && arguments.count > 0 {
-        let reason = "nothing more fits into the budget, or every design was evaluated";
+        let reason = "nothing more fits into the budget, or every design has been evaluated";
         return Err(Failure::Refused(reason.to_owned()));
     }
     if form == Form::Json {
@@ -51,10 +49,33 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
             say(&in_words(study.problem(), suggestion))?;
         }
         if asked.len() < arguments.count {
-            say(&format!("nothing more fits: {} of {}", asked.len(), arguments.count))?;
+            let (got, wanted) = (asked.len(), arguments.count);
+            say(&format!("{got} of {wanted}: nothing more fits into the budget"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks for an evaluation that nobody else works on. `None` if none is possible.
+///
+/// A run may take up what was asked for before it is claimed here. Then it is the run's, and
+/// another one is asked for.
+fn ask_and_claim(file: &StudyFile, opened: &mut Opened) -> Result<Option<Suggestion>, Failure> {
+    let Opened { study, store } = opened;
+    loop {
+        let limits = Limits::new(&file.budget, &file.run, vec![]);
+        let allowed = study.ask_where(|study, which| limits.permission(study, which))?;
+        let Some(suggestion) = allowed else { return Ok(None) };
+        let Some(lease) = claim_by_hand(store, suggestion.evaluation)? else { continue };
+        // The run may even be done with it, and have given it back.
+        study.refresh()?;
+        let is_pending =
+            |e: &Evaluation| e.id == suggestion.evaluation && e.status == Status::Pending;
+        if study.evaluations().iter().rev().any(is_pending) {
+            return Ok(Some(suggestion));
+        }
+        store.release(&lease)?;
+    }
 }
 
 fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {

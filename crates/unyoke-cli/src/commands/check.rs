@@ -1,9 +1,12 @@
-//! `unyoke check`: whether a study file makes sense.
+//! `unyoke check`: whether a study file is valid and its study can be opened or begun.
 
 use clap::Args;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use unyoke_run::{Budget, CommandTemplate, Diagnostic, Error, ObjectiveRun, StudyFileError};
+use unyoke::Study;
+use unyoke_run::{
+    Budget, CommandTemplate, Diagnostic, Error, ObjectiveRun, StudyFile, StudyFileError,
+};
 
 use crate::arguments::StudyArgument;
 use crate::failure::{Failure, STUDY_FILE};
@@ -14,7 +17,10 @@ use crate::words::{count, short};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unyoke check                 checks study.toml
-  unyoke check beam.toml && unyoke run beam.toml")]
+  unyoke check beam.toml && unyoke run beam.toml
+
+The study's store is opened and read, or its folder or server is tried if there is no study yet.
+Nothing is changed.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -28,45 +34,98 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         }
         file => file?,
     };
-    // A study that was begun with something else is a mistake too.
-    if let Err(error @ Error::OtherProblem { .. }) = file.open() {
-        return Err(error.into());
-    }
-    let (parameters, objectives) = (&file.problem.parameters, &file.problem.objectives);
-    let runs = &file.run.objectives;
-    let without: Vec<&str> =
-        runs.iter().filter(|run| run.command.is_none()).map(|run| run.objective.as_str()).collect();
-    let missing: Vec<&ObjectiveRun> = runs.iter().filter(|run| !is_found(run)).collect();
-    if form == Form::Json {
-        say_json(&json!({
-            "ok": true,
-            "parameters": parameters.iter().map(|p| p.name()).collect::<Vec<_>>(),
-            "objectives": objectives.iter().map(|o| &o.name).collect::<Vec<_>>(),
-            "without_command": without,
-            "program_not_found": missing.iter().map(|run| &run.objective).collect::<Vec<_>>(),
-            "store": file.store.to_string(),
-        }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    say(&format!(
-        "{} is in order: {}, {}, {}, kept in {}",
-        file.path().display(),
-        count(parameters.len(), "parameter"),
-        count(objectives.len(), "objective"),
-        limits_in_words(&file.budget),
-        file.store
-    ))?;
-    for objective in without {
-        say(&format!(
-            "{objective} has no command: the study can be made with `unyoke ask` and `unyoke tell`, \
-             not with `unyoke run`"
-        ))?;
-    }
-    for run in missing {
-        let program = run.command.as_ref().and_then(CommandTemplate::program).unwrap_or_default();
-        say(&format!("{}: the program {program:?} is not found here", run.objective))?;
+    // Whatever would stop a run is found now: an unreachable server, a damaged file, a study that was
+    // begun with another problem.
+    let begun = match file.examine() {
+        Err(error) if form == Form::Json => {
+            let failure = Failure::from(error);
+            say_json(&json!({ "ok": false, "mistakes": [], "error": failure.to_string() }))?;
+            return Ok(failure.exit_code());
+        }
+        examined => examined?.map(|looked| looked.study),
+    };
+    let warnings = warnings(&file);
+    match form {
+        Form::Json => say_json(&found_as_json(&file, begun.as_ref(), &warnings))?,
+        Form::Table => {
+            say(&in_words(&file, begun.as_ref()))?;
+            for warning in warnings {
+                say(&format!("warning: {warning}"))?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn found_as_json(file: &StudyFile, begun: Option<&Study>, warnings: &[String]) -> Value {
+    let (parameters, objectives) = (&file.problem.parameters, &file.problem.objectives);
+    let names = |runs: Vec<&ObjectiveRun>| -> Vec<String> {
+        runs.into_iter().map(|run| run.objective.clone()).collect()
+    };
+    json!({
+        "ok": true,
+        "parameters": parameters.iter().map(|p| p.name()).collect::<Vec<_>>(),
+        "objectives": objectives.iter().map(|o| &o.name).collect::<Vec<_>>(),
+        "without_command": names(without_command(file)),
+        "program_not_found": names(program_not_found(file)),
+        "warnings": warnings,
+        "store": file.store.to_string(),
+        "begun": begun.is_some(),
+        "evaluations": begun.map_or(0, |study| study.evaluations().len()),
+    })
+}
+
+fn in_words(file: &StudyFile, begun: Option<&Study>) -> String {
+    let begun = match begun {
+        Some(study) => {
+            let evaluations = count(study.evaluations().len(), "evaluation");
+            format!("{}, which holds {evaluations}", file.store)
+        }
+        None => format!("{}, not created yet", file.store),
+    };
+    format!(
+        "{} is valid: {}, {}, {}, stored in {begun}",
+        file.path().display(),
+        count(file.problem.parameters.len(), "parameter"),
+        count(file.problem.objectives.len(), "objective"),
+        limits_in_words(&file.budget),
+    )
+}
+
+/// What is possible but probably not meant.
+fn warnings(file: &StudyFile) -> Vec<String> {
+    let without = without_command(file).into_iter().map(|run| {
+        format!(
+            "{} has no command: use `unyoke ask` and `unyoke tell`; `unyoke run` needs a command \
+             for each objective",
+            run.objective
+        )
+    });
+    let missing = program_not_found(file).into_iter().map(|run| {
+        let program = run.command.as_ref().and_then(CommandTemplate::program).unwrap_or_default();
+        format!("{}: the program {program:?} is not found here", run.objective)
+    });
+    let scripts = file.run.objectives.iter().filter_map(script_warning);
+    without.chain(missing).chain(scripts).collect()
+}
+
+/// A value inside a script is no longer one argument: the shell takes it apart.
+fn script_warning(run: &ObjectiveRun) -> Option<String> {
+    let inside = run.command.as_ref()?.parameters_in_scripts();
+    let name = inside.first()?;
+    Some(format!(
+        "{}: {{{name}}} stands inside a shell script, where the shell interprets the value; pass it \
+         as an argument: [\"sh\", \"-c\", \"... \\\"$1\\\"\", \"sh\", \"{{{name}}}\"]",
+        run.objective
+    ))
+}
+
+fn without_command(file: &StudyFile) -> Vec<&ObjectiveRun> {
+    file.run.objectives.iter().filter(|run| run.command.is_none()).collect()
+}
+
+fn program_not_found(file: &StudyFile) -> Vec<&ObjectiveRun> {
+    file.run.objectives.iter().filter(|run| !is_found(run)).collect()
 }
 
 fn as_json(mistakes: &StudyFileError) -> Vec<Value> {

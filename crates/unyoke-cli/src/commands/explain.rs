@@ -18,8 +18,8 @@ use crate::words::{design, parse_design, short};
   unyoke explain                          the table that the next suggestion won
   unyoke explain --at length=0.5,layers=3 what is expected there, and what measuring it is worth
 
-\"flips at\" is the cost at which the choice would change: the winner must cost more than that to
-lose, the others less than that to win.")]
+The break-even cost is that at which the choice would change: the chosen evaluation must cost more
+than that to lose, the others less than that to win.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -71,7 +71,7 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
     Ok(())
 }
 
-/// What is expected of a design, and what measuring each objective there is worth.
+/// What is expected of a design, and what measuring there is worth: each objective, or all together.
 struct Explained {
     design: Design,
     forecasts: Vec<Forecast>,
@@ -88,9 +88,8 @@ fn explain_designs<J: Journal>(
     let mut explained = vec![];
     for text in designs {
         let design = parse_design(problem, text)?;
-        let candidates: Vec<_> =
-            problem.objectives.iter().map(|o| (design.clone(), o.name.clone())).collect();
-        let (forecasts, worth) = (study.forecast(&design)?.objectives, study.score(&candidates)?);
+        let worth = study.score(std::slice::from_ref(&design))?.into_iter().flatten().collect();
+        let forecasts = study.forecast(&design)?.objectives;
         explained.push(Explained { design, forecasts, worth });
     }
     if form == Form::Json {
@@ -99,18 +98,23 @@ fn explain_designs<J: Journal>(
     }
     let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
     for Explained { design: there, forecasts, worth } in &explained {
-        for (m, (forecast, row)) in forecasts.iter().zip(worth).enumerate() {
-            table.row([
-                design(problem, there),
-                problem.objectives[m].name.clone(),
-                front::forecast(study, m, forecast),
-                short(row.gain()),
-                short(row.cost),
-                short(row.gain_per_cost()),
-            ]);
+        for (m, (objective, forecast)) in problem.objectives.iter().zip(forecasts).enumerate() {
+            let alone = worth.iter().find(|row| row.objectives == [objective.name.as_str()]);
+            let [gain, cost, rate] = alone.map_or_else(Default::default, worth_cells);
+            let expected = front::forecast(study, m, forecast);
+            table.row([design(problem, there), objective.name.clone(), expected, gain, cost, rate]);
+        }
+        for row in worth.iter().filter(|row| row.objectives.len() > 1) {
+            let ([gain, cost, rate], names) = (worth_cells(row), row.objectives.join(" + "));
+            table.row([design(problem, there), names, String::new(), gain, cost, rate]);
         }
     }
     Ok(say(&table.right(2..6).to_string())?)
+}
+
+/// Gain, cost and gain per cost of an option.
+fn worth_cells(row: &OptionRow) -> [String; 3] {
+    [row.gain(), row.cost, row.gain_per_cost()].map(short)
 }
 
 fn explained_as_json(problem: &Problem, explained: &Explained) -> Value {
@@ -132,7 +136,7 @@ pub(crate) fn options_table(
     options: &[OptionRow],
     chosen: Option<usize>,
 ) -> String {
-    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "flips at"];
+    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "break-even cost"];
     let mut table = Table::new(head);
     for (index, row) in options.iter().enumerate() {
         table.row([
@@ -155,6 +159,6 @@ pub(crate) fn row_as_json(row: &OptionRow) -> Value {
         "gain": row.gain(),
         "cost": row.cost,
         "gain_per_cost": row.gain_per_cost(),
-        "flips_at": row.flips_at,
+        "break_even_cost": row.flips_at,
     })
 }

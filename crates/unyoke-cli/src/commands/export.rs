@@ -6,15 +6,19 @@ use unyoke::{Evaluation, Journal, Problem, Status, Study};
 use unyoke_store::Store;
 
 use crate::arguments::StudyArgument;
+use crate::cells::to_cell;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::say_raw;
 
 /// Arguments of `unyoke export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unyoke export > evaluations.csv              a row for each evaluation
   unyoke export --as designs > designs.csv     a row for each design; `unyoke import` reads it
-  unyoke export --as journal > journal.jsonl   everything, as it was written")]
+  unyoke export --as journal > journal.jsonl   everything, as it was written
+
+A text that a spreadsheet would take for a formula is written with an apostrophe before it;
+`unyoke import` takes it off again.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -48,14 +52,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             lines.map_err(std::io::Error::from)?.join("\n")
         }
     };
-    say(&text)?;
+    say_raw(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn csv(rows: Vec<Vec<String>>) -> Result<String, Failure> {
     let mut writer = csv::Writer::from_writer(vec![]);
     for row in rows {
-        writer.write_record(row).map_err(std::io::Error::from)?;
+        writer.write_record(row.iter().map(|cell| to_cell(cell))).map_err(std::io::Error::from)?;
     }
     let bytes = writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

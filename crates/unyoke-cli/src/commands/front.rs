@@ -8,7 +8,7 @@ use unyoke::{Evaluation, Forecast, Front, FrontPoint, Journal, Noise, Problem, S
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{goal, plus_minus, short, value};
+use crate::words::{direction, plus_minus, short, value};
 
 /// Arguments of `unyoke front`.
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ pub(crate) fn table<J: Journal>(study: &Study<J>, front: &Front) -> String {
     let problem = study.problem();
     let parameters = problem.parameters.iter().map(|parameter| parameter.name().to_owned());
     let objectives =
-        problem.objectives.iter().map(|o| format!("{} ({})", o.name, goal(o.direction)));
+        problem.objectives.iter().map(|o| format!("{} ({})", o.name, direction(o.direction)));
     let columns = problem.parameters.len() + problem.objectives.len();
     let mut table = Table::new(parameters.chain(objectives));
     let mut points: Vec<&FrontPoint> = front.points.iter().collect();

@@ -3,15 +3,15 @@
 use clap::Args;
 use csv::StringRecord;
 use serde_json::json;
-use std::collections::HashMap;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use unyoke::{Design, Evaluation, Parameter, Problem, Status, Study, near};
+use unyoke::{Design, Parameter, Problem, Study, near};
 
 use crate::arguments::StudyOption;
+use crate::cells::from_cell;
 use crate::failure::Failure;
-use crate::output::{Form, say, say_json};
+use crate::output::{Form, complain, say, say_json};
 use crate::words::{count, with_value};
 
 /// Arguments of `unyoke import`.
@@ -27,12 +27,12 @@ The first line names the columns: all parameters, and the objectives that were m
   0.5,oak,1.25,
   0.7,steel,,0.031
 
-A blank cell means that this objective was not measured there. Nothing is taken over unless all
-rows are in order. Values that the study has already are left out, so a file may be imported again.")]
+A blank cell means that this objective was not measured there. Nothing is imported unless all rows
+are valid. Values that the study has already are left out, so a file may be imported again.")]
 pub(crate) struct Arguments {
     /// The CSV file; - reads standard input.
     csv: PathBuf,
-    /// Take over the rows that are in order, and leave out the others.
+    /// Import the rows that are valid, and leave out the others.
     #[arg(long)]
     skip_bad: bool,
     #[command(flatten)]
@@ -54,27 +54,26 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let file = arguments.study.read()?;
     let content = read(&text(arguments)?, &file.problem)?;
     for (line, mistake) in &content.mistakes {
-        eprintln!("{}:{line}: {mistake}", arguments.csv.display());
+        complain(&format!("{}:{line}: {mistake}", arguments.csv.display()));
     }
     if !content.mistakes.is_empty() && !arguments.skip_bad {
         let mistakes = count(content.mistakes.len(), "mistake");
-        let reason = format!("{mistakes}, nothing was taken over; --skip-bad leaves such rows out");
+        let reason = format!("{mistakes}, nothing was imported; --skip-bad leaves such rows out");
         return Err(Failure::Refused(reason));
     }
     let mut study = file.open_or_create()?.study;
-    let found = content.results.len();
-    let new = not_yet_in(study.evaluations(), &file.problem, content.results);
-    study.tell_results(&new)?;
-    let known = found - new.len();
-    let outside = new.iter().filter(|(design, ..)| is_outside(&file.problem, design)).count();
+    // Others may be importing the same file: what is new is decided when it is written.
+    let new = study.tell_missing_results(&content.results)?;
+    let known = content.results.len() - new.len();
+    let outside = new.iter().filter(|i| is_outside(&file.problem, &content.results[**i].0)).count();
     if form == Form::Json {
         let bad = content.mistakes.len();
         say_json(&json!({
             "imported": new.len(), "known": known, "outside_bounds": outside, "mistakes": bad,
         }))?;
     } else {
-        let before = if known > 0 { format!(", {known} were there before") } else { String::new() };
-        say(&format!("{} taken over{before}", count(new.len(), "value")))?;
+        let before = if known > 0 { format!(", {known} known already") } else { String::new() };
+        say(&format!("{} imported{before}", count(new.len(), "value")))?;
         if outside > 0 {
             let values = count(outside, "value");
             say(&format!("{values} at designs outside the bounds: models learn from them"))?;
@@ -95,9 +94,10 @@ fn text(arguments: &Arguments) -> Result<String, Failure> {
 }
 
 fn read(text: &str, problem: &Problem) -> Result<Content, Failure> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     let unreadable = |error: csv::Error| Failure::Refused(format!("not CSV: {error}"));
-    let head = reader.headers().map_err(unreadable)?.clone();
+    let head = reader.headers().map_err(unreadable)?;
+    let head = head.iter().map(|cell| column_name(cell, problem)).collect();
     check_columns(&head, problem)?;
     // Here, values meet the checks of the engine before anything is written down.
     let mut trial = Study::new(problem.clone())?;
@@ -122,6 +122,29 @@ fn read(text: &str, problem: &Problem) -> Result<Content, Failure> {
     Ok(content)
 }
 
+/// The name that a column has. Blanks around it belong to it only if there is such a name.
+fn column_name(cell: &str, problem: &Problem) -> String {
+    let parameters = problem.parameters.iter().map(Parameter::name);
+    let mut names = parameters.chain(problem.objectives.iter().map(|o| o.name.as_str()));
+    let name = from_cell(cell);
+    if names.any(|known| known == name) {
+        name.to_owned()
+    } else {
+        from_cell(cell.trim()).to_owned()
+    }
+}
+
+/// The text of a cell. Blanks around it belong to it only if there is such a choice.
+fn cell_text<'a>(cell: &'a str, parameter: &Parameter) -> &'a str {
+    let text = from_cell(cell);
+    match parameter {
+        Parameter::Categorical { choices, .. } if choices.iter().any(|choice| choice == text) => {
+            text
+        }
+        _ => from_cell(cell.trim()),
+    }
+}
+
 /// Columns must be parameters or objectives, and all parameters must be there.
 fn check_columns(head: &StringRecord, problem: &Problem) -> Result<(), Failure> {
     let parameters = || problem.parameters.iter().map(Parameter::name);
@@ -142,7 +165,7 @@ fn check_columns(head: &StringRecord, problem: &Problem) -> Result<(), Failure> 
     if wrong.is_empty() { Ok(()) } else { Err(Failure::Refused(wrong.join("\n"))) }
 }
 
-/// The results in a row, all of them in order.
+/// The results in a row, all of them valid.
 fn row(
     head: &StringRecord,
     record: &StringRecord,
@@ -155,7 +178,7 @@ fn row(
     };
     let mut design = Design::new();
     for parameter in &problem.parameters {
-        match cell(parameter.name()) {
+        match cell_text(cell(parameter.name()), parameter) {
             "" => {
                 return Err(format!(
                     "{} is blank, but a parameter needs a value",
@@ -167,7 +190,7 @@ fn row(
     }
     let mut results = vec![];
     for objective in &problem.objectives {
-        let (name, text) = (&objective.name, cell(&objective.name));
+        let (name, text) = (&objective.name, cell(&objective.name).trim());
         if text.is_empty() {
             continue;
         }
@@ -192,38 +215,4 @@ fn is_outside(problem: &Problem, design: &Design) -> bool {
         }
         Parameter::Categorical { .. } => false,
     })
-}
-
-/// The results without those that the study has, as often as it has them.
-fn not_yet_in(
-    evaluations: &[Evaluation],
-    problem: &Problem,
-    results: Vec<Measured>,
-) -> Vec<Measured> {
-    let mut there: HashMap<(Vec<String>, String, u64), usize> = HashMap::new();
-    let key = |design: &Design, value: f64| {
-        let values = problem.parameters.iter().filter_map(|p| design.get(p.name()));
-        let values = values.map(ToString::to_string).collect();
-        // 0 and -0 are one number.
-        (values, (value + 0.0).to_bits())
-    };
-    for evaluation in evaluations {
-        if let Status::Told(value) = evaluation.status {
-            let (design, value) = key(&evaluation.design, value);
-            let objective = problem.objectives[evaluation.objective].name.clone();
-            *there.entry((design, objective, value)).or_default() += 1;
-        }
-    }
-    let is_new = |(design, objective, value): &Measured| {
-        let (design, value) = key(design, *value);
-        match there.get_mut(&(design, objective.clone(), value)) {
-            Some(times) if *times > 0 => {
-                *times -= 1;
-                false
-            }
-            _ => true,
-        }
-    };
-    let is_new: Vec<bool> = results.iter().map(is_new).collect();
-    results.into_iter().zip(is_new).filter_map(|(result, new)| new.then_some(result)).collect()
 }

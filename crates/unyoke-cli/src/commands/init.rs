@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use unyoke_run::StudyFile;
 
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{complain, say};
 
 /// Arguments of `unyoke init`.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 fn interview(path: &Path) -> Result<String, Failure> {
     let mut answers = std::io::stdin().lock();
     let mut ask = |question: &str, table: Reader<'_>| loop {
-        eprint!("{question} ");
+        let _ = write!(std::io::stderr(), "{question} ");
         let mut line = String::new();
         match answers.read_line(&mut line) {
             Ok(0) => return Err(Failure::Refused("there are no more answers".to_owned())),
@@ -64,7 +64,7 @@ fn interview(path: &Path) -> Result<String, Failure> {
         match table(line.trim()) {
             Ok(table) => return Ok(table),
             Err(expected) => {
-                eprintln!("  that was not understood; an answer looks like {expected}")
+                complain(&format!("  that was not understood; an answer looks like {expected}"));
             }
         }
     };
@@ -73,25 +73,25 @@ fn interview(path: &Path) -> Result<String, Failure> {
         .unwrap_or_default();
     let lists: [(&str, &str, Reader<'_>); 2] = [
         (
-            "What can be chosen? `length 0.1 2.0`, `layers 1 8 whole`, `kind oak,steel`; blank ends.",
+            "What can be chosen? `length 0.1 2.0`, `layers 1 8 integer`, `kind oak,steel`; blank ends.",
             "parameter:",
             &parameter,
         ),
         (
-            "What is measured? `mass minimise 1 python3 mass.py {length}`: name, goal, cost, command; \
+            "What is measured? `mass minimise 1 python3 mass.py {length}`: name, direction, cost, command; \
              blank ends.",
             "objective:",
             &objective,
         ),
     ];
     for (what, question, table) in lists {
-        eprintln!("{what}");
+        complain(what);
         let before = text.len();
         loop {
             match ask(question, table)? {
                 Some(table) => text += &table,
                 None if text.len() > before => break,
-                None => eprintln!("  at least one is needed"),
+                None => complain("  at least one is needed"),
             }
         }
     }
@@ -129,7 +129,7 @@ fn quoted(text: &str) -> String {
 /// A table for an answer such as `length 0.1 2.0`.
 fn parameter(answer: &str) -> Answer {
     const EXPECTED: &str =
-        "`length 0.1 2.0`, with `log` or `whole` at the end, or `kind oak,steel`";
+        "`length 0.1 2.0`, with `log` or `integer` at the end, or `kind oak,steel`";
     let words: Vec<&str> = answer.split_whitespace().collect();
     let (name, rest) = match words.as_slice() {
         [] => return Ok(None),
@@ -147,7 +147,7 @@ fn parameter(answer: &str) -> Answer {
             let (low, high) = bounds(low, high)?;
             format!("low = {low:?}\nhigh = {high:?}\nscale = \"log\"\n")
         }
-        [low, high, "whole"] => {
+        [low, high, "integer" | "whole"] => {
             let low = low.parse::<i64>().map_err(|_| EXPECTED)?;
             let high = high.parse::<i64>().map_err(|_| EXPECTED)?;
             format!("type = \"integer\"\nlow = {low}\nhigh = {high}\n")
@@ -170,17 +170,20 @@ fn parameter(answer: &str) -> Answer {
 fn objective(answer: &str) -> Answer {
     const EXPECTED: &str = "`mass minimise 1 python3 mass.py {length}`";
     let words = shell_words::split(answer).map_err(|_| EXPECTED)?;
-    let (name, goal, cost, command) = match words.as_slice() {
+    let (name, direction, cost, command) = match words.as_slice() {
         [] => return Ok(None),
-        [name, goal, cost, command @ ..] => (name, goal, cost, command),
+        [name, direction, cost, command @ ..] => (name, direction, cost, command),
         _ => return Err(EXPECTED),
     };
-    if !["minimise", "maximise", "minimize", "maximize"].contains(&goal.as_str()) {
+    if !["minimise", "maximise", "minimize", "maximize"].contains(&direction.as_str()) {
         return Err(EXPECTED);
     }
     let cost = number(cost).filter(|cost| *cost > 0.0).ok_or(EXPECTED)?;
-    let mut table =
-        format!("[objectives.{}]\ngoal = {}\ncost = {cost:?}\n", quoted(name), quoted(goal));
+    let mut table = format!(
+        "[objectives.{}]\ndirection = {}\ncost = {cost:?}\n",
+        quoted(name),
+        quoted(direction)
+    );
     if !command.is_empty() {
         let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
         table += &format!("command = [{}]\n", command.join(", "));

@@ -5,11 +5,14 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use unyoke::{Algorithm, Lengthscales};
+use unyoke::Lengthscales;
 use unyoke_lab::facts::deviations;
 use unyoke_lab::{
-    Error, Lab, Outcome, Progress, Settings, Shard, Suite, summary, write_figures, write_report,
+    Error, Lab, Method, Outcome, Progress, Settings, Shard, Suite, summary, write_figures,
+    write_report,
 };
+
+use crate::output::complain;
 
 /// Ticks of the progress bar per run.
 const TICKS: f64 = 1000.0;
@@ -59,9 +62,9 @@ pub(crate) struct RunArguments {
     /// Numbers of instances, as in 0-99 or 0,3,10-12.
     #[arg(long, default_value = "0-99", value_parser = numbers)]
     instances: Numbers,
-    /// Who competes.
+    /// Who competes: algorithms with the published settings, or c-mokg-improved.
     #[arg(long, value_delimiter = ',', default_value = "c-mokg,makg")]
-    algorithms: Vec<Algorithm>,
+    algorithms: Vec<Method>,
     /// Runs end at this cumulative cost [default: the published 300 or 1000, or four times that
     /// of the initial designs].
     #[arg(long, value_name = "COST")]
@@ -72,9 +75,16 @@ pub(crate) struct RunArguments {
     /// Standard deviation of each objective's noise [default: the family's].
     #[arg(long, value_delimiter = ',', value_name = "SD")]
     noise: Option<Vec<f64>>,
-    /// One length scale per input instead of one per objective (formulas always have that).
+    /// One length scale per objective instead of one per input.
     #[arg(long)]
-    ard: bool,
+    isotropic: bool,
+    /// A file of initial designs and values to start from; without it every run chooses its own.
+    #[arg(long, value_name = "FILE")]
+    initial: Option<PathBuf>,
+    /// Take metrics at multiples of this cost only; they take longer than a suggestion [default:
+    /// after every evaluation].
+    #[arg(long, value_name = "COST")]
+    measure_every: Option<f64>,
     /// The same seed gives the same numbers, whatever the threads.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -118,12 +128,16 @@ impl RunArguments {
     fn lab(self) -> Result<Lab, Error> {
         let usual = Settings::usual(&self.family)?;
         let costs = self.costs.unwrap_or(usual.costs);
-        let lengthscales = if self.ard { Lengthscales::PerInput } else { usual.lengthscales };
+        let lengthscales =
+            if self.isotropic { Lengthscales::Isotropic } else { usual.lengthscales };
+        // Figures are drawn later, perhaps from another folder.
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let usual_max_cost = Suite::named(&self.family)?.usual_max_cost(&costs);
         Ok(Lab {
             settings: Settings {
-                // Figures are drawn later, perhaps from another folder.
-                problems: self.problems.map(|path| std::path::absolute(&path).unwrap_or(path)),
+                problems: self.problems.map(absolute),
+                initial: self.initial.map(absolute),
+                measure_every: self.measure_every,
                 seed: self.seed,
                 noise: self.noise.unwrap_or(usual.noise),
                 max_cost: self.max_cost.unwrap_or(usual_max_cost),
@@ -132,7 +146,7 @@ impl RunArguments {
                 ..usual
             },
             instances: self.instances.0,
-            algorithms: self.algorithms,
+            methods: self.algorithms,
             shard: self.shard,
             threads: self.threads.unwrap_or_else(cores),
             out: self.out,
@@ -150,12 +164,12 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
         Command::Check(arguments) => check(arguments),
         Command::Figures { dir } => {
             for file in write_figures(&dir)? {
-                eprintln!("{}", file.display());
+                complain(&format!("{}", file.display()));
             }
             Ok(ExitCode::SUCCESS)
         }
         Command::Report { dir } => {
-            eprintln!("{}", write_report(&dir)?.display());
+            complain(&format!("{}", write_report(&dir)?.display()));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -183,13 +197,13 @@ fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
 fn tell(lab: &Lab, outcome: &Outcome) -> ExitCode {
     let found =
         if outcome.before > 0 { format!(", {} found", outcome.before) } else { String::new() };
-    eprintln!(
+    complain(&format!(
         "{} runs made{found}; averages in {}",
         outcome.finished,
         lab.out.join("summary.csv").display()
-    );
+    ));
     for (path, error) in &outcome.failed {
-        eprintln!("{} failed: {error}", path.display());
+        complain(&format!("{} failed: {error}", path.display()));
     }
     if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -207,15 +221,15 @@ fn check(arguments: CheckArguments) -> Result<ExitCode, Error> {
         let found_here = [found.values, found.utility, found.hypervolume].map(f64::abs);
         if found_here.iter().zip(TOLERANCES).any(|(value, most)| *value > most) {
             good = false;
-            eprintln!("instance {} is off: {found_here:?}", found.instance);
+            complain(&format!("instance {} is off: {found_here:?}", found.instance));
         }
         worst = std::array::from_fn(|i| worst[i].max(found_here[i]));
     }
-    eprintln!("{} instances, largest differences (and what is allowed):", instances.len());
+    complain(&format!("{} instances, largest differences (and what is allowed):", instances.len()));
     let names =
         ["true values", "best expected utility, relative to the range", "hypervolume, relative"];
     for ((name, worst), most) in names.iter().zip(worst).zip(TOLERANCES) {
-        eprintln!("  {name}: {worst:.2e} ({most:.0e})");
+        complain(&format!("  {name}: {worst:.2e} ({most:.0e})"));
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,15 +2,16 @@
 
 use clap::Args;
 use serde_json::json;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unyoke_lab::report::page;
 use unyoke_run::{Looked, StudyFile};
 
 use crate::arguments::StudyArgument;
+use crate::commands::study_report::report;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
-use crate::study_report::report;
 
 /// Arguments of `unyoke report`.
 #[derive(Debug, Args)]
@@ -48,6 +49,28 @@ pub(crate) fn write(file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failur
 
 fn write_to(path: &Path, file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failure> {
     let html = page(&report(file, looked)?);
-    std::fs::write(path, html).map_err(|error| Failure::file(path, &error))?;
+    replace(path, html.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     Ok(path.to_owned())
+}
+
+/// Writes a file in full or not at all. A link is not followed: whoever may write to the folder
+/// could otherwise have us overwrite any file of ours.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => {
+            let reason = "is a symbolic link, which is not followed; remove it, or name the file";
+            return Err(io::Error::other(reason));
+        }
+        // A device or a pipe cannot be replaced.
+        Ok(metadata) if !metadata.is_file() => return std::fs::write(path, content),
+        _ => {}
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
 }

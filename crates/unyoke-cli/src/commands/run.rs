@@ -5,7 +5,6 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{emulate_default_handler, exit};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use crate::arguments::StudyArgument;
 use crate::commands::{front, report};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::live::View;
-use crate::output::{Form, say, say_json};
+use crate::output::{Form, complain, say, say_json};
 use crate::words::{count, short};
 
 /// How many trade-offs are shown at the end.
@@ -120,7 +119,7 @@ fn conclude(
     let looked = match file.look() {
         // The database is still lost, and somebody did not want to wait for it.
         Err(error) if summary.ending == Ending::Interrupted && error.is_passing() => {
-            warn(&error.to_string());
+            complain(&error.to_string());
             return Err(Failure::Interrupted);
         }
         looked => looked?,
@@ -235,14 +234,9 @@ fn in_words(ending: &Ending) -> String {
 /// What the search goes by was written down when the study began.
 fn warn_of_settings(file: &StudyFile, study: &Study) {
     if file.config != *study.config() || file.seed != study.seed() {
-        warn(
+        complain(
             "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
              those count",
         );
     }
-}
-
-/// Writes a line to standard error. That nobody reads it any more is no reason to stop.
-fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

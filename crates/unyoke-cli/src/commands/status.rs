@@ -11,7 +11,7 @@ use unyoke_store::{LeaseState, LeaseStatus};
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{count, exact_design, goal, short};
+use crate::words::{count, direction, exact_design, is_over_budget, short, spent_of};
 
 /// Arguments of `unyoke status`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ struct Standing {
 #[derive(Debug, Serialize)]
 struct ObjectiveStanding {
     name: String,
-    goal: &'static str,
+    direction: &'static str,
     cost: f64,
     values: usize,
     failed: usize,
@@ -59,7 +59,7 @@ struct PendingStanding {
     evaluation: u64,
     objective: String,
     design: unyoke::Design,
-    /// Who looks after it; nobody if it waits to be taken up.
+    /// Who works on it; nobody if it is orphaned and waits to be resumed.
     owner: Option<String>,
     attempt: u32,
 }
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 
 fn standing(file: &StudyFile, Looked { study, store }: &Looked) -> Result<Standing, Failure> {
     let (leases, layout) = (store.leases()?, Layout::new(&file.runs));
-    let is_looked_after = |status: &LeaseStatus| {
+    let has_owner = |status: &LeaseStatus| {
         let is_live = matches!(status.state, LeaseState::Live { .. });
         is_live && !is_gone(&layout, &status.lease.owner).unwrap_or(false)
     };
@@ -88,7 +88,7 @@ fn standing(file: &StudyFile, Looked { study, store }: &Looked) -> Result<Standi
             evaluation: e.id,
             objective: study.problem().objectives[e.objective].name.clone(),
             design: e.design.clone(),
-            owner: lease.filter(|status| is_looked_after(status)).map(|s| s.lease.owner.clone()),
+            owner: lease.filter(|status| has_owner(status)).map(|s| s.lease.owner.clone()),
             attempt: lease.map_or(0, |status| status.lease.attempt),
         }
     });
@@ -127,7 +127,7 @@ fn objectives(
         };
         Ok(ObjectiveStanding {
             name: objective.name.clone(),
-            goal: goal(objective.direction),
+            direction: direction(objective.direction),
             cost: cost(&objective.name)?,
             values: values.len(),
             failed: failed.count(),
@@ -140,23 +140,26 @@ fn objectives(
 }
 
 fn in_words(file: &StudyFile, standing: &Standing) -> String {
-    let budget = standing.budget.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
     let name = standing.name.as_deref().unwrap_or("the study");
     let mut text = format!("{name}, kept in {}\n", standing.store);
-    text += &format!("spent {}{budget}", short(standing.spent));
+    text += &spent_of(standing.spent, standing.budget);
     if standing.committed > standing.spent {
         text += &format!(", {} under way", short(standing.committed - standing.spent));
     }
     text += "\n";
+    if is_over_budget(standing.spent, standing.budget) {
+        text +=
+            "the budget was lowered, or evaluations that had been withdrawn were made after all\n";
+    }
     for (objective, most) in &standing.evaluations {
         text += &format!("at most {} of {objective}\n", count(*most as usize, "evaluation"));
     }
-    let head = ["objective", "goal", "cost", "values", "failed", "pending", "spent", "best"];
+    let head = ["objective", "direction", "cost", "values", "failed", "pending", "spent", "best"];
     let mut table = Table::new(head);
     for o in &standing.objectives {
         table.row([
             o.name.clone(),
-            o.goal.to_owned(),
+            o.direction.to_owned(),
             short(o.cost),
             o.values.to_string(),
             o.failed.to_string(),
@@ -170,17 +173,20 @@ fn in_words(file: &StudyFile, standing: &Standing) -> String {
         text += &pending_in_words(file, pending);
     }
     if standing.late_results > 0 {
-        let late = count(standing.late_results, "result");
-        text += &format!("{late} came after the evaluation was settled and did not count\n");
+        let late = count(standing.late_results, "late result");
+        text += &format!("{late}, kept but not counted: the evaluation had been settled before\n");
     }
     text
 }
 
 fn pending_in_words(file: &StudyFile, pending: &PendingStanding) -> String {
     let who = match pending.owner.as_deref() {
-        Some(BY_HAND) => format!("asked for by hand: unyoke tell {} VALUE", pending.evaluation),
-        Some(owner) => format!("looked after by {owner}"),
-        None => "nobody looks after it: `unyoke run` will".to_owned(),
+        Some(BY_HAND) => format!(
+            "asked for by hand; record its result: unyoke tell {} VALUE",
+            pending.evaluation
+        ),
+        Some(owner) => format!("running, by {owner}"),
+        None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
     let at = exact_design(&file.problem, &pending.design);
     format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.objective)

@@ -29,9 +29,10 @@ impl Look {
     /// The look of an algorithm we know by name.
     fn known(algorithm: &str) -> Option<Self> {
         use Ink::{Blue, Green, Grey, Orange, Purple, Sky, Text, Vermillion};
-        use Marker::{Circle, Diamond, Pentagon, Square, TriangleDown, TriangleUp};
+        use Marker::{Circle, Diamond, Hexagon, Pentagon, Square, TriangleDown, TriangleUp};
         Some(match algorithm {
             "c-mokg" => Self::decoupled("C-MOKG", Blue, Circle),
+            "c-mokg-improved" => Self::decoupled("C-MOKG, improved", Sky, Hexagon),
             "makg" => Self::coupled("maKG", Blue, Circle),
             "makg-vector" => Self::coupled("maKG (vector)", Sky, Circle),
             "c-mokg-random" => Self::decoupled("C-MOKG, random", Orange, TriangleDown),
@@ -125,8 +126,9 @@ pub fn label(algorithm: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [&str; 12] = [
+    const ALL: [&str; 13] = [
         "c-mokg",
+        "c-mokg-improved",
         "c-mokg-random",
         "makg",
         "makg-random",
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn decoupled_algorithms_are_dashed_and_open() {
         let looks = Looks::new(ALL);
-        for name in ["c-mokg", "c-mokg-random", "hvkg-d", "jes-lb-d"] {
+        for name in ["c-mokg", "c-mokg-improved", "c-mokg-random", "hvkg-d", "jes-lb-d"] {
             let look = looks.of(name);
             assert_eq!((look.dash, look.inside), (DASHED, Inside::Open));
         }

@@ -20,6 +20,7 @@ pub(super) const ENGINE: &[&str] = &[
 ];
 pub(super) const PARAMETER: &[&str] = &["type", "low", "high", "scale", "choices"];
 pub(super) const OBJECTIVE: &[&str] = &[
+    "direction",
     "goal",
     "cost",
     "noise",
@@ -35,5 +36,5 @@ pub(super) const OBJECTIVE: &[&str] = &[
 
 pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categorical"];
 pub(super) const SCALES: &[&str] = &["linear", "log"];
-pub(super) const GOALS: &[&str] = &["minimise", "maximise", "minimize", "maximize"];
+pub(super) const DIRECTIONS: &[&str] = &["minimise", "maximise", "minimize", "maximize"];
 pub(super) const NOISES: &[&str] = &["none", "unknown"];

@@ -52,8 +52,7 @@ fn refuse_taken(entry: &Entry<'_>, parameters: &[&str], found: &mut Findings) {
 }
 
 fn objective(name: &str, table: &Table<'_>, found: &mut Findings) -> Objective {
-    let goal = table.need("goal", found).and_then(|entry| entry.word(fields::GOALS, found));
-    let direction = match goal {
+    let direction = match direction(table, found) {
         Some("maximise" | "maximize") => Direction::Maximise,
         _ => Direction::Minimise,
     };
@@ -69,6 +68,20 @@ fn objective(name: &str, table: &Table<'_>, found: &mut Findings) -> Objective {
         priors: priors.unwrap_or_default(),
         hyper,
     }
+}
+
+/// The word of `direction`, which files may also call `goal`, as all did once.
+fn direction<'t>(table: &Table<'t>, found: &mut Findings) -> Option<&'t str> {
+    let entry = match (table.get("direction"), table.get("goal")) {
+        (Some(_), Some(goal)) => {
+            let message = format!("{} says again what direction says", goal.path);
+            found.add(Diagnostic::new(goal.key, message).label("remove this"));
+            return None;
+        }
+        (None, Some(goal)) => Some(goal),
+        _ => table.need("direction", found),
+    };
+    entry.and_then(|entry| entry.word(fields::DIRECTIONS, found))
 }
 
 fn noise(entry: &Entry<'_>, found: &mut Findings) -> Option<Noise> {

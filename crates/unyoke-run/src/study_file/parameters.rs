@@ -37,7 +37,7 @@ fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
             Some(Parameter::Categorical { name, choices })
         }
         "integer" => {
-            refuse_beside(&table, &["choices"], "a whole number", found);
+            refuse_beside(&table, &["choices"], "an integer", found);
             // All three are read before the first that is missing ends it.
             let low = table.need("low", found).and_then(|entry| entry.whole(found));
             let high = table.need("high", found).and_then(|entry| entry.whole(found));

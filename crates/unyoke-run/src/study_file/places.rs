@@ -19,9 +19,11 @@ pub(super) fn diagnostic(mistake: &Mistake, problem: &Problem, root: &Table<'_>)
     };
     let diagnostic = Diagnostic::new(place, message).label("here");
     match mistake.path.as_str() {
-        "parameters" => diagnostic.help("add a table [parameters.NAME] with low and high"),
+        "parameters" if problem.parameters.is_empty() => {
+            diagnostic.help("add a table [parameters.NAME] with low and high")
+        }
         "objectives" if problem.objectives.is_empty() => {
-            diagnostic.help("add a table [objectives.NAME] with goal, cost and command")
+            diagnostic.help("add a table [objectives.NAME] with direction, cost and command")
         }
         _ => diagnostic,
     }

@@ -150,10 +150,10 @@ impl<'t> Entry<'t> {
         }
     }
 
-    /// A whole number that the type can hold.
+    /// An integer that the type can hold.
     pub(super) fn whole<T: TryFrom<i128>>(&self, found: &mut Findings) -> Option<T> {
         let DeValue::Integer(integer) = self.value.get_ref() else {
-            return self.wrong_type("a whole number", found);
+            return self.wrong_type("an integer", found);
         };
         let value = i128::from_str_radix(integer.as_str(), integer.radix()).ok();
         let fits = value.and_then(|value| T::try_from(value).ok());
@@ -163,7 +163,7 @@ impl<'t> Entry<'t> {
         fits
     }
 
-    /// A whole number of at least 1.
+    /// An integer of at least 1.
     pub(super) fn count<T: TryFrom<i128>>(&self, found: &mut Findings) -> Option<T> {
         if self.whole::<i128>(found)? < 1 {
             self.refuse("must be at least 1", "too small", found);
@@ -339,7 +339,7 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
-        DeValue::Integer(_) => "a whole number",
+        DeValue::Integer(_) => "an integer",
         DeValue::Float(_) => "a number with a point",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date",

@@ -48,7 +48,7 @@ fn the_schema_has_the_fields_that_are_read() {
     };
     let algorithms = &schema["properties"]["study"]["properties"]["algorithm"];
     assert_eq!(words(algorithms), unyoke::Algorithm::ALL.map(unyoke::Algorithm::name));
-    assert_eq!(words(&schema["$defs"]["objective"]["properties"]["goal"]), fields::GOALS);
+    assert_eq!(words(&schema["$defs"]["objective"]["properties"]["direction"]), fields::DIRECTIONS);
     assert_eq!(words(&schema["$defs"]["parameter"]["properties"]["type"]), fields::PARAMETER_TYPES);
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Slopes of different λ differ by a factor only, so one sort serves all weight vectors.
 
-use super::{Acquisition, Evaluator, Scalarised};
+use super::{Acquisition, Evaluator, Scalarised, Sums};
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::{Adjoint, Candidate, Query};
 use unyoke_math::{Points, Result};
@@ -44,44 +44,8 @@ struct Work<'a> {
     slopes: Vec<f64>,
     order: SlopeOrder,
     envelope: Envelope,
+    /// Lines: the slope per unit λ of each line, the candidate's own last.
     sums: Sums,
-}
-
-/// Sums over weight vectors, in units of e^(log_scale).
-#[derive(Default)]
-struct Sums {
-    log_scale: f64,
-    gain: f64,
-    /// Derivatives in the slope per unit λ of each line, the candidate's own last.
-    slopes: Vec<f64>,
-    /// Derivatives in the posterior mean of each objective at x, standardised.
-    means: Vec<f64>,
-}
-
-impl Sums {
-    fn clear(&mut self, lines: usize, objectives: usize) {
-        self.log_scale = f64::NEG_INFINITY;
-        self.gain = 0.0;
-        self.slopes.clear();
-        self.slopes.resize(lines, 0.0);
-        self.means.clear();
-        self.means.resize(objectives, 0.0);
-    }
-
-    /// The factor that turns quantities in units of e^(log_scale) into those of the sums; where
-    /// the new ones are larger, the sums are converted instead.
-    fn align(&mut self, log_scale: f64) -> f64 {
-        if log_scale <= self.log_scale {
-            return (log_scale - self.log_scale).exp();
-        }
-        let shrink = (self.log_scale - log_scale).exp();
-        self.log_scale = log_scale;
-        self.gain *= shrink;
-        for sum in self.slopes.iter_mut().chain(&mut self.means) {
-            *sum *= shrink;
-        }
-        1.0
-    }
 }
 
 impl<'a> Work<'a> {
@@ -119,8 +83,7 @@ impl<'a> Work<'a> {
         if let Some(gradient) = gradient {
             self.write_gradient(deviation, gradient)?;
         }
-        let count = self.shared.weights.len() as f64;
-        Ok(self.sums.log_scale + (self.sums.gain / count).ln())
+        Ok(self.sums.log_mean(self.shared.weights.len()))
     }
 
     /// Computes what all models say about `x`, and its own line's intercepts.
@@ -161,7 +124,7 @@ impl<'a> Work<'a> {
         self.sums.gain += aligned * gain.scaled;
         let own = self.slopes.len() - 1;
         for line in self.envelope.gradient() {
-            self.sums.slopes[line.line] += aligned * factor * line.slope;
+            self.sums.lines[line.line] += aligned * factor * line.slope;
             if line.line == own {
                 for (k, sum) in self.sums.means.iter_mut().enumerate() {
                     *sum += aligned * line.intercept * self.shared.factor(q, k);
@@ -176,7 +139,7 @@ impl<'a> Work<'a> {
     /// β_j = k_j/√v with v = variance + noise, so ∂β_j/∂v = −β_j/2v; the candidate's own slope is
     /// variance/√v.
     fn write_gradient(&mut self, deviation: f64, gradient: &mut [f64]) -> Result<()> {
-        let Sums { gain, slopes, means, .. } = &mut self.sums;
+        let Sums { gain, lines: slopes, means, .. } = &mut self.sums;
         let by_variance: f64 = slopes.iter().zip(&self.slopes).map(|(g, beta)| g * beta).sum();
         let own = slopes.pop().unwrap_or(0.0);
         for slope in slopes.iter_mut() {

@@ -6,8 +6,13 @@
 //!   b_j = Σ_k λ_k² k_k(x'_j, x)/√(Σ_k λ_k² (k_k(x, x) + σ_k²));
 //! - the whole *vector* y, exactly: the utility of x'_j is a_j + Σ_k b_kj Z_k. The expectation over
 //!   one Z is in closed form, over the others by nodes.
+//!
+//! At a node z the lines are compared with that of the design that is best now, j*:
+//! c_j(z) = (a_j − a_j*) + Σ_k (b_kj − b_kj*) z_k. What the node adds is max_j c_j(z), which is not
+//! negative since c_j* = 0, and the gain of the remaining Z over that maximum, a sum of non-negative
+//! terms. No two maxima are subtracted, and everything is carried in log form.
 
-use super::{Acquisition, Evaluator, Scalarised};
+use super::{Acquisition, Evaluator, Scalarised, Sums};
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::{Adjoint, Candidate};
 use unyoke_math::{Points, Result, normal, sobol};
@@ -97,16 +102,8 @@ struct Work<'a> {
     slopes: Vec<f64>,
     order: SlopeOrder,
     envelope: Envelope,
+    /// Lines: the covariance of each objective with each line's design, objective by objective.
     sums: Sums,
-}
-
-/// Sums over weight vectors: the gain and its derivatives in what the models say about x.
-#[derive(Default)]
-struct Sums {
-    gain: f64,
-    covariances: Vec<Vec<f64>>,
-    variances: Vec<f64>,
-    means: Vec<f64>,
 }
 
 impl<'a> Work<'a> {
@@ -128,12 +125,7 @@ impl<'a> Work<'a> {
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
         self.place_candidate(x)?;
         let (lines, objectives) = (self.intercepts.dim(), self.candidates.len());
-        self.sums = Sums {
-            gain: 0.0,
-            covariances: vec![vec![0.0; lines - 1]; objectives],
-            variances: vec![0.0; objectives],
-            means: vec![0.0; objectives],
-        };
+        self.sums.clear(objectives * lines, objectives);
         for q in 0..self.acquisition.shared.weights.len() {
             match self.acquisition.observation {
                 Observation::Scalarised => self.add_scalarised(q)?,
@@ -143,8 +135,7 @@ impl<'a> Work<'a> {
         if let Some(gradient) = gradient {
             self.write_gradient(gradient)?;
         }
-        let count = self.acquisition.shared.weights.len() as f64;
-        Ok((self.sums.gain.max(0.0) / count).ln())
+        Ok(self.sums.log_mean(self.acquisition.shared.weights.len()))
     }
 
     fn place_candidate(&mut self, x: &[f64]) -> Result<()> {
@@ -190,27 +181,65 @@ impl<'a> Work<'a> {
         self.slopes = (0..lines).map(slope).collect();
         self.order.sort(&self.slopes)?;
         let gain = self.order.gain(self.intercepts.row(q), 1.0, &mut self.envelope)?;
-        let unit = gain.log_scale.exp();
-        self.sums.gain += gain.value();
+        if gain.scaled == 0.0 {
+            return Ok(());
+        }
+        let aligned = self.sums.align(gain.log_scale);
+        self.sums.gain += aligned * gain.scaled;
         for line in self.envelope.gradient() {
-            let (intercept, slope) = (unit * line.intercept, unit * line.slope);
+            let slope = aligned * line.slope;
             for (k, square) in squares.iter().enumerate() {
-                let by_covariance = slope * square / deviation;
-                match self.sums.covariances[k].get_mut(line.line) {
-                    Some(sum) => *sum += by_covariance,
-                    None => {
-                        self.sums.variances[k] += by_covariance;
-                        self.sums.means[k] += intercept * self.acquisition.shared.factor(q, k);
-                    }
-                }
+                self.sums.lines[k * lines + line.line] += slope * square / deviation;
                 self.sums.variances[k] -= 0.5 * slope * self.slopes[line.line] * square / total;
+                if line.line == lines - 1 {
+                    let factor = self.acquisition.shared.factor(q, k);
+                    self.sums.means[k] += aligned * line.intercept * factor;
+                }
             }
         }
         Ok(())
     }
 
-    /// E max_j (a_j + Σ_k b_kj Z_k) − max_j a_j, one Z in closed form at each node of the others.
+    /// E max_j (a_j + Σ_k b_kj Z_k) − a_j*, one Z in closed form at each node of the others.
     fn add_vector(&mut self, q: usize) -> Result<()> {
+        let outlook = self.outlook(q);
+        let lines = self.intercepts.dim();
+        let best = highest(self.intercepts.row(q));
+        self.order.sort(&outlook.slopes[outlook.inner])?;
+        let mut raised = vec![0.0; lines];
+        let nodes = &self.acquisition.nodes;
+        for (z, weight) in nodes.points.rows().zip(&nodes.weights) {
+            let node = Node { z, weight: *weight };
+            for (j, c) in raised.iter_mut().enumerate() {
+                let base = self.intercepts.row(q);
+                let slope = |k: usize| outlook.slopes[k][j] - outlook.slopes[k][best];
+                let moved = z.iter().zip(&outlook.outer).map(|(z, k)| z * slope(*k));
+                *c = base[j] - base[best] + moved.sum::<f64>();
+            }
+            let top = highest(&raised);
+            if raised[top] > NO_RISE {
+                let unit = self.sums.align(raised[top].ln()) * node.weight;
+                self.sums.gain += unit;
+                self.share(&outlook, &node, top, unit / raised[top], 0.0);
+                self.share(&outlook, &node, best, -unit / raised[top], 0.0);
+            }
+            let gain = self.order.gain(&raised, 1.0, &mut self.envelope)?;
+            if gain.scaled > 0.0 {
+                let unit = self.sums.align(gain.log_scale) * node.weight;
+                self.sums.gain += unit * gain.scaled;
+                let envelope = std::mem::take(&mut self.envelope);
+                for line in envelope.gradient() {
+                    let (intercept, slope) = (unit * line.intercept, unit * line.slope);
+                    self.share(&outlook, &node, line.line, intercept, slope);
+                }
+                self.envelope = envelope;
+            }
+        }
+        Ok(())
+    }
+
+    /// How the observation of every objective would move the lines of weight vector `q`.
+    fn outlook(&self, q: usize) -> Outlook {
         let (lines, objectives) = (self.intercepts.dim(), self.candidates.len());
         let factors: Vec<f64> =
             (0..objectives).map(|k| self.acquisition.shared.factor(q, k)).collect();
@@ -219,75 +248,67 @@ impl<'a> Work<'a> {
             0.0 => 0.0,
             deviation => factors[k] * self.covariance(k, j) / deviation,
         };
-        let slopes: Vec<Vec<f64>> =
-            (0..objectives).map(|k| (0..lines).map(|j| slope(k, j)).collect()).collect();
+        let slopes = (0..objectives).map(|k| (0..lines).map(|j| slope(k, j)).collect()).collect();
         // The closed form goes to the objective that moves the lines most: what is left to the
         // nodes is then as smooth as it can be.
         let moves: Vec<f64> = (0..objectives).map(|k| factors[k] * deviations[k]).collect();
         let inner = highest(&moves);
-        let outer: Vec<usize> = (0..objectives).filter(|k| *k != inner).collect();
-        let base = self.intercepts.row(q).to_vec();
-        let best = highest(&base);
-        let mut shifted = base.clone();
-        // Derivatives in a_j, and in b_kj.
-        let mut by_intercept = vec![0.0; lines];
-        let mut by_slope = vec![vec![0.0; lines]; objectives];
-        self.order.sort(&slopes[inner])?;
-        let nodes = &self.acquisition.nodes;
-        for (z, weight) in nodes.points.rows().zip(&nodes.weights) {
-            for j in 0..lines {
-                let moved = z.iter().zip(&outer).map(|(z, k)| z * slopes[*k][j]);
-                shifted[j] = base[j] + moved.sum::<f64>();
-            }
-            let gain = self.order.gain(&shifted, 1.0, &mut self.envelope)?;
-            let top = highest(&shifted);
-            self.sums.gain += weight * (shifted[top] - base[best] + gain.value());
-            let unit = gain.log_scale.exp();
-            let mut share = |j: usize, intercept: f64, slope: f64| {
-                by_intercept[j] += weight * intercept;
-                by_slope[inner][j] += weight * slope;
-                for (z, k) in z.iter().zip(&outer) {
-                    by_slope[*k][j] += weight * intercept * z;
-                }
-            };
-            share(top, 1.0, 0.0);
-            for line in self.envelope.gradient() {
-                share(line.line, unit * line.intercept, unit * line.slope);
+        let outer = (0..objectives).filter(|k| *k != inner).collect();
+        Outlook { factors, deviations, slopes, inner, outer }
+    }
+
+    /// Adds the derivatives of a gain whose derivatives in line j's intercept and inner slope these
+    /// are.
+    fn share(&mut self, outlook: &Outlook, node: &Node<'_>, j: usize, intercept: f64, slope: f64) {
+        let lines = self.intercepts.dim();
+        let Outlook { factors, deviations, slopes, inner, outer } = outlook;
+        let outer = outer.iter().zip(node.z).map(|(k, z)| (*k, intercept * z));
+        for (k, by_slope) in std::iter::once((*inner, slope)).chain(outer) {
+            if deviations[k] > 0.0 {
+                self.sums.lines[k * lines + j] += by_slope * factors[k] / deviations[k];
+                self.sums.variances[k] -= 0.5 * by_slope * slopes[k][j] / self.variances[k];
             }
         }
-        by_intercept[best] -= 1.0;
-        for k in 0..objectives {
-            self.sums.means[k] += by_intercept[lines - 1] * factors[k];
-            if deviations[k] == 0.0 {
-                continue;
-            }
-            let per_covariance = factors[k] / deviations[k];
-            for j in 0..lines {
-                let by_covariance = by_slope[k][j] * per_covariance;
-                match self.sums.covariances[k].get_mut(j) {
-                    Some(sum) => *sum += by_covariance,
-                    None => self.sums.variances[k] += by_covariance,
-                }
-                self.sums.variances[k] -= 0.5 * by_slope[k][j] * slopes[k][j] / self.variances[k];
-            }
+        if j == lines - 1 {
+            self.sums.means.iter_mut().zip(factors).for_each(|(sum, f)| *sum += intercept * f);
         }
-        Ok(())
     }
 
     fn write_gradient(&mut self, gradient: &mut [f64]) -> Result<()> {
         gradient.fill(0.0);
-        let shared = &self.acquisition.shared;
+        let (shared, lines) = (&self.acquisition.shared, self.intercepts.dim());
         for (k, candidate) in self.candidates.iter().enumerate() {
-            let adjoint = Adjoint {
-                mean: self.sums.means[k],
-                variance: self.sums.variances[k],
-                covariances: &self.sums.covariances[k],
-            };
+            // The candidate's own line moves with its variance.
+            let (covariances, own) = self.sums.lines[k * lines..][..lines].split_at(lines - 1);
+            let variance = self.sums.variances[k] + own[0];
+            let adjoint = Adjoint { mean: self.sums.means[k], variance, covariances };
             let slope = shared.sets[k].gradient(candidate, adjoint)?;
             gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s / self.sums.gain);
         }
         Ok(())
     }
+}
+
+/// Below this a rise of the best line is none: its inverse would not be a number.
+const NO_RISE: f64 = 1e-290;
+
+/// How observing every objective would move the lines, for one weight vector.
+struct Outlook {
+    /// λ_k in the unit of objective k.
+    factors: Vec<f64>,
+    /// Standard deviation of each observation.
+    deviations: Vec<f64>,
+    /// b_kj, objective by objective.
+    slopes: Vec<Vec<f64>>,
+    /// The objective whose Z is in closed form, and those left to the nodes.
+    inner: usize,
+    outer: Vec<usize>,
+}
+
+/// One node of an expectation.
+struct Node<'a> {
+    z: &'a [f64],
+    weight: f64,
 }
 
 /// Index of the largest value, the first of equals.

@@ -19,13 +19,13 @@ use unyoke_math::gp::Query;
 use unyoke_math::{Points, Result, sobol};
 
 /// Normals over which the expectation is taken.
-const NODES: usize = 128;
+pub(super) const NODES: usize = 128;
 
 /// What the sum of the objectives counts beside the worst one.
 const AUGMENTATION: f64 = 0.05;
 
 /// T, where the softplus bends.
-const TEMPERATURE: f64 = 1e-4;
+pub(super) const TEMPERATURE: f64 = 1e-4;
 
 /// Least variance whose root is differentiated.
 const LEAST_VARIANCE: f64 = 1e-12;

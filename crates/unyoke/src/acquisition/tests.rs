@@ -2,6 +2,7 @@
 //! differences.
 
 mod jes_lb;
+mod log_kg;
 mod noisy_ehvi;
 mod par_ego;
 
@@ -83,16 +84,27 @@ fn evaluate(acquisition: &dyn Acquisition, option: usize, x: &[f64]) -> (f64, Ve
     (gain, gradient.iter().map(|g| if gain == 0.0 { 0.0 } else { g * gain }).collect())
 }
 
-fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+/// Fails where `found` is off by more than `relative` of what is expected, and by more than `floor`:
+/// what rounding left of the recorded figure, not of ours.
+fn assert_close(found: f64, expected: f64, [relative, floor]: [f64; 2], what: &str) {
     let error = (found - expected).abs();
     assert!(
-        error <= tolerance * expected.abs().max(1.0),
+        error <= relative * expected.abs() + floor,
         "{what}: {found} is {error:e} off {expected}"
     );
 }
 
+/// Recorded gains are differences of maxima of order 1, right to a few units of the last place;
+/// what lies below is tested in `log_kg`.
+const GAINS: [f64; 2] = [1e-9, 1e-14];
+
+/// Recorded gains of vector observations are integrals by quadrature: where nothing is to be gained,
+/// they are 3e-13.
+const INTEGRALS: [f64; 2] = [1e-9, 4e-13];
+
 #[test]
 fn decoupled_gains_and_gradients_match_the_recorded_ones() {
+    let mut telling = 0;
     for (surrogate, case) in cases() {
         for at in &case.points {
             for (q, weights) in case.weights.iter().enumerate() {
@@ -100,14 +112,17 @@ fn decoupled_gains_and_gradients_match_the_recorded_ones() {
                 let acquisition = CMokg::new(shared);
                 for m in 0..2 {
                     let (gain, gradient) = evaluate(&acquisition, m, &at.x);
-                    assert_close(gain, at.decoupled[m][q], 1e-9, "gain");
+                    assert_close(gain, at.decoupled[m][q], GAINS, "gain");
+                    telling += usize::from(at.decoupled[m][q] > 1e-12);
                     for d in 0..2 {
-                        assert_close(gradient[d], at.decoupled_grad[m][q][d], 1e-6, "gradient");
+                        let expected = at.decoupled_grad[m][q][d];
+                        assert_close(gradient[d], expected, [1e-8, 1e-13], "gradient");
                     }
                 }
             }
         }
     }
+    assert!(telling >= 30, "{telling} gains are large enough to tell right from wrong");
 }
 
 #[test]
@@ -118,17 +133,14 @@ fn both_coupled_forms_match_the_recorded_ones() {
                 let shared = || Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
                 let scalarised = MaKg::new(shared(), Observation::Scalarised).unwrap();
                 let (gain, _) = evaluate(&scalarised, 0, &at.x);
-                assert_close(gain, at.coupled_scalarised[q], 1e-9, "scalarised observation");
+                assert_close(gain, at.coupled_scalarised[q], GAINS, "scalarised observation");
                 if let Some(expected) = at.coupled_vector.get(q) {
                     let exact = MaKg::with_intervals(shared(), 8192).unwrap();
-                    assert_close(
-                        evaluate(&exact, 0, &at.x).0,
-                        *expected,
-                        1e-9,
-                        "vector observation",
-                    );
+                    let (gain, _) = evaluate(&exact, 0, &at.x);
+                    assert_close(gain, *expected, INTEGRALS, "vector observation");
                     let usual = MaKg::new(shared(), Observation::Vector).unwrap();
-                    assert_close(evaluate(&usual, 0, &at.x).0, *expected, 1e-5, "with few nodes");
+                    let (gain, _) = evaluate(&usual, 0, &at.x);
+                    assert_close(gain, *expected, [1e-3, INTEGRALS[1]], "with few nodes");
                 }
             }
         }
@@ -144,7 +156,7 @@ fn an_expectation_over_weights_is_the_mean_of_its_parts() {
             for m in 0..2 {
                 let (gain, _) = evaluate(&acquisition, m, &at.x);
                 let mean = at.decoupled[m].iter().sum::<f64>() / case.weights.len() as f64;
-                assert_close(gain, mean, 1e-9, "mean gain");
+                assert_close(gain, mean, GAINS, "mean gain");
             }
         }
     }

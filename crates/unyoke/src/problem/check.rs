@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::{GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem, Scale};
+use super::{
+    GammaPrior, KnownHyper, MOST_INPUTS, Noise, Objective, Parameter, Priors, Problem, Scale,
+};
 use crate::error::Mistake;
+use unyoke_math::sobol;
 
-/// Whole numbers beyond ±2⁵³ are not all doubles.
+/// Integers beyond ±2⁵³ are not all doubles.
 const INTEGER_LIMIT: i64 = 1 << 53;
 
-/// With more steps between its bounds a whole number would not survive being scaled to \[0, 1\].
+/// With more steps between its bounds an integer would not survive being scaled to \[0, 1\].
 const MOST_STEPS: i64 = 1 << 52;
 
 /// On a logarithmic scale rounding errors grow with the value; up to here they stay below a half.
@@ -17,8 +20,25 @@ const LOG_INTEGER_LIMIT: i64 = 1 << 44;
 /// Dividing the dominated region into boxes becomes hopeless beyond.
 const MOST_OBJECTIVES: usize = 10;
 
-/// The mistakes of `problem`, in the order of its fields.
+/// Space-filling designs exist for no more parameters.
+const MOST_PARAMETERS: usize = sobol::MAX_DIMENSIONS;
+
+/// The inverses of smaller length scales overflow.
+const SMALLEST_LENGTHSCALE: f64 = 1e-300;
+
+/// The mistakes of `problem`: first those that no journal can have, then those with which a study
+/// would begin and then fail, each in the order of the fields.
 pub(super) fn mistakes(problem: &Problem) -> Vec<Mistake> {
+    let mut found = Mistakes(contradictions(problem));
+    found.too_many_parameters(&problem.parameters);
+    for (i, objective) in problem.objectives.iter().enumerate() {
+        found.unusable(&format!("objectives[{i}]"), objective, problem.inputs());
+    }
+    found.0
+}
+
+/// What every version has refused, in the order of the fields: a replay cannot do without.
+pub(super) fn contradictions(problem: &Problem) -> Vec<Mistake> {
     let mut found = Mistakes(Vec::new());
     found.parameters(&problem.parameters);
     found.objectives(&problem.objectives);
@@ -176,6 +196,40 @@ impl Mistakes {
         }
     }
 
+    fn too_many_parameters(&mut self, parameters: &[Parameter]) {
+        let count = parameters.len();
+        if count > MOST_PARAMETERS {
+            let message = format!(
+                "are {count}, but at most {MOST_PARAMETERS} can be searched; fix those that matter \
+                 least"
+            );
+            self.add("parameters", message);
+        }
+    }
+
+    /// Beliefs from which no model of this many inputs can be made.
+    fn unusable(&mut self, path: &str, objective: &Objective, inputs: usize) {
+        if let Some(GammaPrior { shape, rate }) = objective.priors.lengthscale {
+            let (mean, path) = (shape / rate, format!("{path}.priors.lengthscale"));
+            let is_usable = mean.is_finite() && mean > SMALLEST_LENGTHSCALE;
+            if shape > 0.0 && rate > 0.0 && !is_usable {
+                let message = format!("has the mean shape / rate = {mean}; choose one near 0.5");
+                self.add(path, message);
+            }
+        }
+        let Some(hyper) = &objective.hyper else { return };
+        let (path, count) = (format!("{path}.hyper.lengthscales"), hyper.lengthscales.len());
+        if count != 1 && count != inputs {
+            self.add(path.clone(), lengthscales_needed(count, inputs));
+        }
+        for (i, &length) in hyper.lengthscales.iter().enumerate() {
+            if length > 0.0 && length <= SMALLEST_LENGTHSCALE {
+                let message = format!("is {length}, but must be above {SMALLEST_LENGTHSCALE:e}");
+                self.add(format!("{path}[{i}]"), message);
+            }
+        }
+    }
+
     fn positive(&mut self, path: String, value: f64) {
         if !(value.is_finite() && value > 0.0) {
             self.add(path, format!("is {value}, but must be positive and finite"));
@@ -186,6 +240,17 @@ impl Mistakes {
         if !(value.is_finite() && value >= 0.0) {
             self.add(path, format!("is {value}, but must be finite and not negative"));
         }
+    }
+}
+
+/// How many length scales there should be.
+fn lengthscales_needed(count: usize, inputs: usize) -> String {
+    match inputs {
+        1 => format!("needs 1 number, not {count}"),
+        _ => format!(
+            "needs 1 number for all inputs or {inputs}, one per input, not {count}; a parameter is \
+             one input, with choices one per choice up to {MOST_INPUTS}"
+        ),
     }
 }
 
@@ -331,20 +396,69 @@ mod tests {
             objective_paths(Objective::maximise("f", 1.0).with_priors(priors)),
             ["objectives[0].priors.lengthscale.shape", "objectives[0].priors.lengthscale.rate"]
         );
-        let hyper = KnownHyper {
-            lengthscales: vec![1.0, 0.0],
-            outputscale: -1.0,
-            noise: -1.0,
-            mean: f64::NAN,
-        };
+        let hyper =
+            KnownHyper { lengthscales: vec![0.0], outputscale: -1.0, noise: -1.0, mean: f64::NAN };
         assert_eq!(
             objective_paths(Objective::maximise("f", 1.0).with_hyper(hyper)),
             [
-                "objectives[0].hyper.lengthscales[1]",
+                "objectives[0].hyper.lengthscales[0]",
                 "objectives[0].hyper.outputscale",
                 "objectives[0].hyper.noise",
                 "objectives[0].hyper.mean"
             ]
         );
+    }
+
+    #[test]
+    fn more_parameters_than_can_be_searched_are_refused() {
+        let many =
+            |n: usize| paths((0..n).fold(start(), |b, i| b.continuous(format!("x{i}"), 0.0, 1.0)));
+        assert!(many(1000).is_empty());
+        assert_eq!(many(1001), ["parameters"]);
+    }
+
+    #[test]
+    fn known_length_scales_are_one_or_one_per_input() {
+        let with = |lengthscales: Vec<f64>| {
+            let hyper = KnownHyper { lengthscales, outputscale: 1.0, noise: 0.0, mean: 0.0 };
+            let start = Problem::builder().continuous("x", 0.0, 1.0).integer("n", 1, 9);
+            let start = start.categorical("c", ["a", "b", "c"]);
+            paths(start.objective(Objective::maximise("f", 1.0).with_hyper(hyper)))
+        };
+        for count in [1, 5] {
+            assert!(with(vec![0.5; count]).is_empty(), "{count}");
+        }
+        for count in [0, 2, 3, 4, 6] {
+            assert_eq!(with(vec![0.5; count]), ["objectives[0].hyper.lengthscales"], "{count}");
+        }
+        assert_eq!(with(vec![1e-301]), ["objectives[0].hyper.lengthscales[0]"]);
+    }
+
+    #[test]
+    fn a_prior_without_a_usable_mean_is_refused() {
+        for (shape, rate) in [(1e300, 1e-300), (1e-300, 1e300), (1e-200, 1e101)] {
+            let lengthscale = Some(GammaPrior { shape, rate });
+            let priors = Priors { lengthscale, ..Priors::default() };
+            assert_eq!(
+                objective_paths(Objective::maximise("f", 1.0).with_priors(priors)),
+                ["objectives[0].priors.lengthscale"]
+            );
+        }
+    }
+
+    #[test]
+    fn what_earlier_versions_accepted_is_still_replayed() {
+        let parameter = |i: usize| Parameter::Continuous {
+            name: format!("x{i}"),
+            low: 0.0,
+            high: 1.0,
+            scale: Scale::Linear,
+        };
+        let hyper =
+            KnownHyper { lengthscales: vec![1.0; 3], outputscale: 1.0, noise: 0.0, mean: 0.0 };
+        let objectives = vec![Objective::maximise("f", 1.0).with_hyper(hyper)];
+        let problem = Problem { parameters: (0..1001).map(parameter).collect(), objectives };
+        assert!(problem.check().is_err());
+        assert_eq!(problem.check_replayable(), Ok(()));
     }
 }

@@ -10,8 +10,10 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use unyoke_math::random::mix;
 
-/// The most inputs a categorical parameter takes, which is the number of bits of a `u32`.
-const MOST_INPUTS: usize = 32;
+use crate::problem::MOST_INPUTS;
+
+// The signs of a choice are the bits of a `u32`.
+const _: () = assert!(MOST_INPUTS == u32::BITS as usize);
 
 /// The choices of one parameter with their places in the cube.
 #[derive(Debug, Clone, PartialEq)]

@@ -142,3 +142,35 @@ fn one_thread_and_two_find_the_same_bits() {
         assert_eq!(run(1), run(2));
     }
 }
+
+/// Not a number in one half of the square, a hill in the other.
+struct Broken;
+
+impl Acquisition for Broken {
+    fn options(&self) -> usize {
+        1
+    }
+
+    fn evaluator(&self, _option: usize) -> Evaluator<'_> {
+        Box::new(|x, gradient| {
+            if let Some(gradient) = gradient {
+                gradient.copy_from_slice(&[2.0 * (0.9 - x[0]), 2.0 * (0.5 - x[1])]);
+            }
+            if x[0] < 0.5 { f64::NAN } else { -(x[0] - 0.9).powi(2) - (x[1] - 0.5).powi(2) }
+        })
+    }
+}
+
+#[test]
+fn what_is_not_a_number_never_wins() {
+    let (space, none) = (space(), Points::new(2));
+    let search = Search { raw: 64, restarts: 64, iterations: 50 };
+    let region = Region { space: &space, search, promising: &none, best: &none, seed: 1 };
+    let costs = [Cost::constant(1.0)];
+    let found = best_of_each_option(&Broken, &costs, &region, &|_, _| false).unwrap();
+    let best = found[0].as_ref().unwrap();
+    assert!(best.log_gain > -1e-6 && best.x[0] >= 0.5, "{best:?}");
+    // Nor where everything else is taken.
+    let taken = |_: usize, x: &[f64]| x[0] >= 0.5;
+    assert_eq!(best_of_each_option(&Broken, &costs, &region, &taken).unwrap(), [None]);
+}

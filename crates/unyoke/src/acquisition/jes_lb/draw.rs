@@ -1,8 +1,8 @@
 //! Pareto fronts of functions drawn from the models.
 
 use crate::error::Result;
-use crate::front::{distinct, snapped};
 use crate::space::Space;
+use crate::subset::distinct;
 use crate::surrogate::Surrogate;
 use rayon::prelude::*;
 use unyoke_math::nsga2::Nsga2;
@@ -45,9 +45,9 @@ fn draw_front(surrogate: &Surrogate, space: &Space, seed: u64) -> math::Result<S
     let nsga2 = Nsga2 { population: 100, generations: 500, offspring: 10, ..Nsga2::default() };
     let found = nsga2.run(space.dim(), &Points::new(space.dim()), seed, |designs| {
         // A wrong shape makes the search end with its error.
-        values(&paths, &snapped(space, designs)).unwrap_or_else(|_| Points::new(paths.len()))
+        values(&paths, &space.snapped(designs)).unwrap_or_else(|_| Points::new(paths.len()))
     })?;
-    let designs = snapped(space, &found.designs);
+    let designs = space.snapped(&found.designs);
     let designs = designs.select(&distinct(&designs));
     let values = values(&paths, &designs)?;
     let kept = thin(&values, &non_dominated(&values)?, FRONT_POINTS)?;

@@ -50,7 +50,8 @@ fn expected_hypervolume_improvement_agrees_with_monte_carlo() {
             }
             let exact = sum / count as f64;
             let (gain, _) = evaluate(&nehvi, 0, x);
-            assert!((gain - exact).abs() <= 0.01 * exact + 1e-5, "{gain} against {exact}");
+            // What few of the draws improve, they estimate with an error of this size.
+            assert_close(gain, exact, [5e-4, 3e-6], "expected improvement");
             hopeful += usize::from(exact > 0.01);
         }
         assert!(hopeful >= 3, "{hopeful}");

@@ -15,7 +15,7 @@ use unyoke_run::{Limits, Looked, StudyFile};
 
 use crate::commands::front::forecast;
 use crate::failure::Failure;
-use crate::words::{count, design, goal, short, value};
+use crate::words::{count, design, direction, short, spent_of, value};
 
 /// Designs of the front that are shown.
 const POINTS: usize = 24;
@@ -43,11 +43,10 @@ pub(crate) fn report(file: &StudyFile, looked: &Looked) -> Result<Report, Failur
     let limits = Limits::new(&file.budget, &file.run, vec![]);
     let fits = study.suggest_where(|study, which| limits.permission(study, which))?;
     sections.push(next_section(study.problem(), fits.as_ref().unwrap_or(&next), fits.is_some()));
-    let of = file.budget.cost.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
     let values = count(told, "value");
     Ok(Report {
         title: file.name.clone().unwrap_or_else(|| "Study".to_owned()),
-        lead: format!("{values} for a cost of {}{of}.", short(study.spent())),
+        lead: format!("{values}; {}.", spent_of(study.spent(), file.budget.cost)),
         made: made(file, study),
         runs: vec![],
         sections,
@@ -67,7 +66,8 @@ fn made(file: &StudyFile, study: &Study) -> Vec<(String, String)> {
 
 fn front_section(study: &Study, front: &Front) -> Section {
     let problem = study.problem();
-    let titles = problem.objectives.iter().map(|o| format!("{} ({})", o.name, goal(o.direction)));
+    let titles =
+        problem.objectives.iter().map(|o| format!("{} ({})", o.name, direction(o.direction)));
     let predicted = front
         .points
         .iter()
@@ -296,7 +296,7 @@ fn worth_section(looked: &Looked, next: &Suggestion) -> Result<Option<Section>, 
         .into();
     let text = "When the expected gain falls below what a unit of cost is worth to you, stop.";
     let figure = Figure { caption, picture: worth_figure(&moments) };
-    let heading = "What going on is worth".into();
+    let heading = "Is it worth continuing?".into();
     Ok(Some(Section { heading, text: text.into(), figures: vec![figure], tables: vec![] }))
 }
 
@@ -339,7 +339,7 @@ fn next_section(problem: &Problem, next: &Suggestion, fits: bool) -> Section {
     for note in &next.notes {
         text += &format!("\n\n{note}");
     }
-    let head = ["evaluate", "expected gain", "cost", "gain per cost", "flips at", "where"];
+    let head = ["evaluate", "expected gain", "cost", "gain per cost", "break-even cost", "where"];
     let row = |(i, row): (usize, &OptionRow)| {
         let cell = |text: String| match next.chosen == Some(i) {
             true => Cell::Best(text),
@@ -355,8 +355,8 @@ fn next_section(problem: &Problem, next: &Suggestion, fits: bool) -> Section {
         ]
     };
     let rows: Vec<Vec<Cell>> = next.options.iter().enumerate().map(row).collect();
-    let caption = "The best that was found for each objective. The winner must cost more than \
-                   \"flips at\" to lose, the others less to win."
+    let caption = "The best that was found for each objective. At its break-even cost an \
+                   option would be worth as much as the best of the others."
         .into();
     let table = Table { caption, head: head.map(str::to_owned).to_vec(), rows };
     let tables = if table.rows.is_empty() { vec![] } else { vec![table] };
