@@ -12,7 +12,7 @@ use crate::output::complain;
 const FAILED: u8 = 1;
 pub(crate) const STUDY_FILE: u8 = 3;
 const STORE: u8 = 4;
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -45,7 +45,11 @@ impl Failure {
             Self::Study(Error::Store(unyoke_store::Error::NoStudy { .. })) => FAILED,
             Self::Study(Error::Store(_) | Error::DiskFull { .. }) => STORE,
             Self::Study(Error::Study(
-                unyoke::Error::Journal(JournalError::Storage { .. })
+                unyoke::Error::Journal(
+                    JournalError::Storage { .. }
+                    | JournalError::Unavailable { .. }
+                    | JournalError::Damaged { .. },
+                )
                 | unyoke::Error::Format { .. }
                 | unyoke::Error::CorruptJournal { .. },
             )) => STORE,

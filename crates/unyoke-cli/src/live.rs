@@ -1,9 +1,11 @@
 //! What is seen while a study runs, on standard error: a live view in a terminal, lines elsewhere.
 //! The only file beside `commands/lab` that names `indicatif`.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle, WeakProgressBar};
 use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
 
@@ -31,6 +33,34 @@ struct Screen {
     /// When the run began, and what was spent by then.
     began: Option<(Instant, f64)>,
     running: HashMap<u64, ProgressBar>,
+    ticker: Ticker,
+}
+
+/// Moves elapsed times on. Where no thread can be had for that, they stand still.
+struct Ticker {
+    lines: Arc<Mutex<Vec<WeakProgressBar>>>,
+    /// The thread ends when this is dropped.
+    _alive: Sender<()>,
+}
+
+impl Ticker {
+    fn new() -> Self {
+        let (alive, over) = channel::<()>();
+        let lines = Arc::<Mutex<Vec<WeakProgressBar>>>::default();
+        let theirs = lines.clone();
+        let tick = move || {
+            while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                let mut lines = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.retain(|line| line.upgrade().map(|line| line.tick()).is_some());
+            }
+        };
+        let _ = std::thread::Builder::new().name("view".to_owned()).spawn(tick);
+        Self { lines, _alive: alive }
+    }
+
+    fn add(&self, line: &ProgressBar) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.downgrade());
+    }
 }
 
 impl<'a> View<'a> {
@@ -67,6 +97,18 @@ impl<'a> View<'a> {
             }
             Progress::GivenUp { evaluation, reason } => {
                 self.end(evaluation, &format!("given up: {reason}"));
+            }
+            Progress::Disconnected { reason, wait } => {
+                self.say(&format!("lost the database, trying again in {}: {reason}", time(wait)));
+            }
+            Progress::Queued { owner } => {
+                self.say(&format!("waiting for {owner}, which computes a suggestion"));
+            }
+            Progress::Awaited { evaluation, attempt, place } => {
+                self.say(&format!("{evaluation:>5}  waiting for attempt {attempt}, {place}"));
+            }
+            Progress::Left { evaluation, reason } => {
+                self.end(evaluation, &format!("left for the next run after: {reason}"));
             }
             Progress::Spent { spent, committed } => self.spent(spent, committed),
             Progress::Finishing { running } if running > 0 => {
@@ -141,7 +183,7 @@ impl Screen {
         let budget = lines.add(ProgressBar::new(TICKS));
         let style = if file.budget.cost.is_some() { "{bar:24} {msg}" } else { "{msg}" };
         budget.set_style(style_of(style));
-        Self { lines, budget, began: None, running: HashMap::new() }
+        Self { lines, budget, began: None, running: HashMap::new(), ticker: Ticker::new() }
     }
 
     /// How long the rest of the budget will last, going by what was spent since the run began.
@@ -155,7 +197,7 @@ impl Screen {
         let line = self.lines.add(ProgressBar::new_spinner());
         line.set_style(style_of("{spinner} {elapsed:>4} {wide_msg}"));
         line.set_message(what);
-        line.enable_steady_tick(TICK);
+        self.ticker.add(&line);
         self.running.insert(evaluation, line);
     }
 }

@@ -72,6 +72,28 @@ fn eight_programs_share_one_study() {
     assert_complete(&place, 18.0);
 }
 
+#[test]
+fn twelve_programs_compute_each_suggestion_once() {
+    let place = Place::new(TWO);
+    // The initial evaluations need no models.
+    place.text(&["run", "--no-report", "--cost", "10"]);
+    let arguments = ["run", "--no-report", "--cost", "60", "--json"];
+    let programs: Vec<_> = (0..12).map(|_| place.spawn(&arguments)).collect();
+    let (mut computed, mut outdated) = (0, 0);
+    for program in programs {
+        let output = program.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        computed += done["suggestions"]["computed"].as_u64().unwrap();
+        outdated += done["suggestions"]["outdated"].as_u64().unwrap();
+    }
+    place.text(&["run", "--no-report", "--cost", "60"]);
+    assert_complete(&place, 60.0);
+    let searched = place.evaluations().len() as u64 - 4;
+    assert!(searched > 8);
+    assert_eq!((computed, outdated), (searched, 0));
+}
+
 /// One objective for each way to misbehave, each evaluated once.
 #[test]
 fn commands_that_misbehave_are_failures_with_reasons() {

@@ -97,6 +97,17 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A folder for attempts on a file system that machines share.
+    #[error(
+        "{} is on a network file system ({kind}), where nobody can tell whether a command still runs; \
+         keep the study file on a local disk", folder.display()
+    )]
+    NetworkFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What kind it is.
+        kind: &'static str,
+    },
     /// What the engine refuses.
     #[error(transparent)]
     Study(#[from] unyoke::Error),
@@ -115,6 +126,16 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes
+    /// sense: a lost connection, a server that restarts, a database that others lock.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Study(error) => error.is_passing(),
+            Self::Store(error) => error.is_passing(),
+            _ => false,
+        }
+    }
+
     /// Attaches the path to what the system says.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
@@ -158,6 +179,18 @@ mod tests {
             assert!(matches!(error(kind), Error::DiskFull { .. }), "{kind}");
         }
         assert!(matches!(error(ErrorKind::PermissionDenied), Error::Io { .. }));
+    }
+
+    #[test]
+    fn trouble_of_the_database_passes_and_other_trouble_does_not() {
+        let (location, reason) = (String::new(), String::new());
+        let lost = unyoke_store::Error::Unreachable { location: location.clone(), reason };
+        let reason = String::new();
+        let read = unyoke::JournalError::from(lost.clone());
+        assert!(Error::from(lost).is_passing());
+        assert!(Error::from(unyoke::Error::from(read)).is_passing());
+        assert!(!Error::from(unyoke_store::Error::NoAccess { location, reason }).is_passing());
+        assert!(!Error::io("exit.json")(io::Error::from(ErrorKind::TimedOut)).is_passing());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use process::{
     Attempt, Death, Exit, Failure, Layout, Outcome, Output, Spec, State, Supervisor, supervise,
 };
 pub use runner::{
-    BY_HAND, Ending, Interrupt, LEASE_TIME, Limits, Progress, Runner, Summary, Underway,
-    claim_by_hand, is_gone,
+    BY_HAND, Ending, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions, Summary,
+    Underway, claim_by_hand, is_gone,
 };
 pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};

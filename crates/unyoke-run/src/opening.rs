@@ -109,6 +109,7 @@ impl StudyFile {
                 opened => opened,
             };
         }
+        Layout::new(&self.runs).forget_counts()?;
         let store = match Store::create(&self.store) {
             Err(unyoke_store::Error::StudyExists { .. }) => return self.open(),
             store => store?,

@@ -17,10 +17,14 @@ mod number;
 mod capture;
 mod channel;
 mod spec;
+mod launch;
+mod orphan;
+mod custody;
 mod running;
 mod supervise;
 mod attempt;
 
+pub(crate) use custody::Entrusted;
 pub(crate) use folder::is_locked;
 pub(crate) use system::host_name;
 

@@ -6,28 +6,31 @@
 
 mod heartbeat;
 mod limits;
+mod asking;
 mod owner;
 mod progress;
 mod step;
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use unyoke::{Evaluation, Permission, Status, Study, Suggestion};
-use unyoke_store::Store;
+use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
+use unyoke_store::{LateResult, Lease, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
-use crate::process::{Attempt, Layout, Spec, Supervisor};
+use crate::process::{Attempt, Entrusted, Layout, Spec, Supervisor};
 use crate::study_file::StudyFile;
 
+use asking::{Asking, Basis, Choice, Question};
 use heartbeat::Heartbeat;
 use owner::Owner;
-use step::{Settled, Step};
+use step::{Settled, Step, Tries};
 
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
-pub use progress::{Ending, Interrupt, Progress, Summary, Underway};
+pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.
@@ -35,6 +38,10 @@ pub const LEASE_TIME: Duration = Duration::from_secs(60);
 
 /// Between two looks at what other programs and the user did.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Before a lost database is tried again: this, then twice as long each time, up to the longest.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// An objective that never gave a value is given up after so many failures.
 const HOPELESS: usize = 5;
@@ -51,11 +58,18 @@ pub struct Runner<'a> {
     heartbeat: Heartbeat,
     /// What runs here.
     jobs: Vec<Job>,
-    /// Told by watchers when an attempt has ended.
-    ended: (Sender<Ended>, Receiver<Ended>),
+    /// Told by the threads that wait for something.
+    happened: (Sender<Happened>, Receiver<Happened>),
+    /// Evaluations that must be gone on with: an attempt has ended.
+    ended: VecDeque<u64>,
+    /// The next evaluation is being chosen.
+    asking: Option<Asking>,
+    /// From here, there was nothing to ask for.
+    vain: Option<Basis>,
     began: Instant,
     finished: usize,
     failed: usize,
+    suggestions: Suggestions,
     /// Why nothing new is started.
     ending: Option<Ending>,
     tell: &'a mut dyn FnMut(Progress),
@@ -69,10 +83,17 @@ struct Job {
     attempt: u32,
     /// It was asked to stop, because somebody withdrew the evaluation.
     stopped: bool,
+    lease: Lease,
 }
 
-/// Says that an attempt at this evaluation has ended, or that it cannot be watched.
-type Ended = (u64, Result<()>);
+/// What the threads of a runner tell it.
+#[derive(Debug)]
+enum Happened {
+    /// An attempt at this evaluation has ended, or cannot be watched.
+    Ended(u64, Result<()>),
+    /// The next evaluation has been chosen.
+    Chosen,
+}
 
 impl<'a> Runner<'a> {
     /// Opens the study of a file, or begins it. All that happens is told to `tell`.
@@ -85,6 +106,7 @@ impl<'a> Runner<'a> {
         file.require_commands()?;
         let Opened { study, store } = file.open_or_create()?;
         let layout = Layout::new(&file.runs);
+        layout.prepare()?;
         Ok(Self {
             owner: Owner::new(&layout)?,
             heartbeat: Heartbeat::new(store.clone(), LEASE_TIME)?,
@@ -92,13 +114,17 @@ impl<'a> Runner<'a> {
             study,
             store,
             layout,
-            supervisor,
+            supervisor: supervisor.of_study_at(&file.store),
             interrupt,
             jobs: vec![],
-            ended: channel(),
+            happened: channel(),
+            ended: VecDeque::new(),
+            asking: None,
+            vain: None,
             began: Instant::now(),
             finished: 0,
             failed: 0,
+            suggestions: Suggestions::default(),
             ending: None,
             tell,
         })
@@ -107,11 +133,10 @@ impl<'a> Runner<'a> {
     /// Runs until nothing more is to be started and nothing runs here any more.
     pub fn run(mut self) -> Result<Summary> {
         let worked = self.work();
-        // What still runs does so without us, and may be looked after by others at once.
-        for job in std::mem::take(&mut self.jobs) {
-            if self.heartbeat.release(job.evaluation).is_err() {
-                self.owner.leave_leases();
-            }
+        if !self.jobs.is_empty() {
+            // What still runs does so without us. Others on this machine see that its leases have no
+            // owner; those elsewhere must not begin the same.
+            self.owner.leave_leases();
         }
         let ending = worked?;
         let pending = self.study.evaluations().iter().filter(|e| e.status == Status::Pending);
@@ -121,26 +146,105 @@ impl<'a> Runner<'a> {
             failed: self.failed,
             pending: pending.count(),
             spent: self.study.spent(),
+            suggestions: self.suggestions,
         })
     }
 
     fn work(&mut self) -> Result<Ending> {
         self.tell_spent();
+        let (mut failures, mut has_looked) = (0, false);
         loop {
-            self.study.refresh()?;
-            self.stop_withdrawn();
-            if self.interrupt.times() > 1 {
-                self.stop_all()?;
-                return Ok(Ending::Interrupted);
+            let round = match has_looked {
+                true => self.go_round(),
+                false => self.collect_late().map(|()| None),
+            };
+            match round {
+                Ok(Some(ending)) => return Ok(ending),
+                Ok(None) => (failures, has_looked) = (0, true),
+                Err(error) if error.is_passing() => {
+                    failures += 1;
+                    if !self.wait_out(&error, failures) {
+                        self.stop_all();
+                        return Ok(Ending::Interrupted);
+                    }
+                }
+                Err(error) => return Err(error),
             }
-            if self.may_start() {
-                self.fill_slots()?;
-            }
-            if self.jobs.is_empty() {
-                return Ok(self.ending.take().unwrap_or_else(|| self.nothing_left()));
-            }
-            self.await_ended()?;
         }
+    }
+
+    /// Keeps values that nobody collected, and that came too late: somebody elsewhere has settled
+    /// the evaluation while no program ran here.
+    fn collect_late(&mut self) -> Result<()> {
+        let kept = self.store.late()?;
+        for evaluation in self.layout.evaluations()? {
+            let Some(settled) = self.uncollected(evaluation)? else { continue };
+            let is_kept = |late: &LateResult| {
+                (late.evaluation, late.attempt) == (evaluation, settled.attempt)
+            };
+            if !kept.iter().any(is_kept) {
+                self.keep_late(evaluation, &settled)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that an attempt here gave for an evaluation that was settled.
+    fn uncollected(&self, evaluation: u64) -> Result<Option<Settled>> {
+        let Ok(known) = self.evaluation(evaluation) else { return Ok(None) };
+        if known.status == Status::Pending {
+            return Ok(None);
+        }
+        let run = &self.file.run.objectives[known.objective];
+        let tries = Tries { retries: 0, begun: 0 };
+        match step::next(&self.layout, known, &run.objective, tries) {
+            Ok(Step::Settle(settled)) => {
+                let value = settled.result.as_ref().ok().copied();
+                let is_known = value.is_none_or(|value| known.status == Status::Told(value));
+                Ok((!is_known).then_some(settled))
+            }
+            // Attempts of another study are none of our business here.
+            Ok(_) | Err(Error::LeftOver { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the database may be there again, after so many failures in a row. Meanwhile
+    /// commands go on, and their results stay in their folders. False if somebody wants to stop.
+    fn wait_out(&mut self, error: &Error, failures: u32) -> bool {
+        let wait = FIRST_WAIT.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_WAIT);
+        (self.tell)(Progress::Disconnected { reason: error.to_string(), wait });
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            let times = self.interrupt.times();
+            if times > 1 || (times == 1 && self.jobs.is_empty()) {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
+    }
+
+    /// Attends to everything once, then waits a little for something to happen. Tells why the run
+    /// ends, if it does.
+    fn go_round(&mut self) -> Result<Option<Ending>> {
+        self.advance_ended()?;
+        self.study.refresh()?;
+        self.stop_withdrawn();
+        if self.interrupt.times() > 1 {
+            self.stop_all();
+            return Ok(Some(Ending::Interrupted));
+        }
+        self.ask_for_choice()?;
+        self.fill_slots()?;
+        if let Some(owner) = self.asking.as_mut().and_then(Asking::waits_for) {
+            (self.tell)(Progress::Queued { owner });
+        }
+        if self.jobs.is_empty() && self.asking.is_none() {
+            return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
+        }
+        self.listen()?;
+        Ok(None)
     }
 
     /// Whether anything new may be started; if not, that is told once.
@@ -180,11 +284,13 @@ impl<'a> Runner<'a> {
 
     /// Takes up what others left behind, then asks for more, while there are slots.
     fn fill_slots(&mut self) -> Result<()> {
-        while self.ending.is_none()
-            && self.interrupt.times() == 0
-            && self.jobs.len() < self.file.run.slots
-        {
-            if !self.take_up()? && !self.ask()? {
+        while self.may_start() && self.jobs.len() < self.file.run.slots {
+            // What is being chosen will need a slot.
+            let is_reserved = self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
+            if !is_reserved && self.take_up()? {
+                continue;
+            }
+            if self.asking.is_some() || !self.choose()? {
                 break;
             }
         }
@@ -204,33 +310,91 @@ impl<'a> Runner<'a> {
             return Ok(false);
         }
         owner::release_those_of_the_dead(&self.layout, &self.store)?;
-        for evaluation in candidates {
-            if self.begin(evaluation, None)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let mut claimed = self.store.claim_free(&candidates, 1, &self.owner.name, LEASE_TIME)?;
+        // One that was settled meanwhile is put away, and the next one tried at the next round.
+        claimed.pop().map_or(Ok(false), |lease| self.begin(lease, None))
     }
 
-    /// Asks for another evaluation within the limits. False if there is none.
-    fn ask(&mut self) -> Result<bool> {
-        let limits = self.limits();
-        let asked = self.study.ask_where(|study, which| limits.permission(study, which))?;
-        let Some(suggestion) = asked else { return Ok(false) };
-        // If somebody else has taken it up in this very moment, it is theirs.
-        self.begin(suggestion.evaluation, Some(suggestion))?;
+    /// Begins to choose another evaluation within the limits. False if that would be in vain.
+    fn choose(&mut self) -> Result<bool> {
+        let basis = self.basis();
+        if self.vain.as_ref() == Some(&basis) {
+            return Ok(false);
+        }
+        let question = Question {
+            study: self.study.clone(),
+            layout: self.layout.clone(),
+            owner: self.owner.name.clone(),
+            budget: self.file.budget.clone(),
+            run: self.file.run.clone(),
+            running: basis.running,
+        };
+        self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
         Ok(true)
     }
 
-    /// Claims an evaluation and does what is to be done about it. False if it is somebody else's.
-    fn begin(&mut self, evaluation: u64, asked: Option<Suggestion>) -> Result<bool> {
-        let Some(lease) = self.store.claim(evaluation, &self.owner.name, LEASE_TIME)? else {
-            return Ok(false);
+    fn basis(&self) -> Basis {
+        let running = self.jobs.iter().map(|job| job.objective).collect();
+        Basis { position: self.study.position(), running }
+    }
+
+    /// Asks for what was chosen, if that is possible by now, and begins it.
+    fn ask_for_choice(&mut self) -> Result<()> {
+        if !self.may_start() {
+            if let Some(asking) = self.asking.take() {
+                asking.abandon();
+            }
+            return Ok(());
+        }
+        let Some(asking) = self.asking.take_if(|asking| asking.is_done()) else { return Ok(()) };
+        let Choice { suggestion, basis, turn } = asking.finish()?;
+        let Some(suggestion) = suggestion else {
+            self.vain = Some(basis);
+            return Ok(());
         };
-        let first = lease.attempt == 1;
-        self.heartbeat.keep(lease);
+        let is_searched = suggestion.is_searched();
+        self.suggestions.computed += usize::from(is_searched);
+        let (limits, interrupt) = (self.limits(), self.interrupt.clone());
+        let asked = self.study.ask_for(suggestion, |study, which| match interrupt.times() {
+            0 => limits.permission(study, which),
+            _ => Permission::Never,
+        })?;
+        drop(turn);
+        match asked {
+            Asked::Recorded(asked) => {
+                let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
+                // If somebody else has taken it up in this very moment, it is theirs.
+                claimed.map_or(Ok(()), |lease| self.begin(lease, Some(asked)).map(drop))
+            }
+            Asked::Outdated => {
+                self.suggestions.outdated += usize::from(is_searched);
+                Ok(())
+            }
+            Asked::NotAllowed => Ok(()),
+        }
+    }
+
+    /// Does what is to be done about an evaluation that was claimed. False if that was nothing.
+    fn begin(&mut self, lease: Lease, asked: Option<Suggestion>) -> Result<bool> {
+        let (evaluation, first) = (lease.evaluation, lease.attempt == 1);
+        self.heartbeat.keep(lease.clone());
         let objective = self.evaluation(evaluation)?.objective;
-        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false });
+        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false, lease });
+        let begun = self.advance_claimed(evaluation, first, asked);
+        if begun.is_err() {
+            // To be gone on with, if the run goes on.
+            self.ended.push_back(evaluation);
+        }
+        begun
+    }
+
+    /// Goes on with an evaluation that was just claimed, for the first time or again.
+    fn advance_claimed(
+        &mut self,
+        evaluation: u64,
+        first: bool,
+        asked: Option<Suggestion>,
+    ) -> Result<bool> {
         // It may have been settled while nobody had the lease.
         self.study.refresh()?;
         if self.evaluation(evaluation)?.status != Status::Pending {
@@ -259,8 +423,16 @@ impl<'a> Runner<'a> {
                 return self.leave_withdrawn(evaluation);
             }
             let run = &self.file.run.objectives[known.objective];
-            match step::next(&self.layout, known, &run.objective, run.retries)? {
+            let is_pending = known.status == Status::Pending;
+            let tries = Tries { retries: run.retries, begun: self.begun(evaluation) };
+            match step::next(&self.layout, known, &run.objective, tries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
+                Step::Start { after, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, after);
+                }
+                Step::NeverBegan { reason, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, Some(reason));
+                }
                 // Whoever starts it anew has perhaps mended what was wrong.
                 Step::NeverBegan { attempt, reason } if self.looks_after(evaluation, attempt) => {
                     return self.give_up(evaluation, reason);
@@ -274,6 +446,9 @@ impl<'a> Runner<'a> {
                 Step::Await { attempt } => {
                     let folder = self.layout.attempt(evaluation, attempt);
                     self.tell_underway(evaluation, attempt, None, asked)?;
+                    self.entrust(evaluation, attempt);
+                    let place = Attempt::whereabouts(&folder);
+                    (self.tell)(Progress::Awaited { evaluation, attempt, place });
                     return self.watch(evaluation, Attempt::open(folder));
                 }
                 Step::Start { attempt, after } => {
@@ -283,6 +458,14 @@ impl<'a> Runner<'a> {
                 }
             }
         }
+    }
+
+    /// Leaves an evaluation to a later run; the last attempt, if any, failed for this reason.
+    fn leave(&mut self, evaluation: u64, after: Option<String>) -> Result<()> {
+        if let Some(reason) = after {
+            (self.tell)(Progress::Left { evaluation, reason });
+        }
+        self.put_away(evaluation)
     }
 
     /// Starts an attempt. False if somebody whose lease had ended was about to start it.
@@ -301,9 +484,35 @@ impl<'a> Runner<'a> {
             Err(Error::AlreadyStarted { .. }) => return Ok(false),
             started => started?,
         };
+        // We know the count ourselves; it is written down for the programs that come after us.
+        let _ = self.layout.count_attempt(evaluation, attempt);
+        self.entrust(evaluation, attempt);
         self.tell_underway(evaluation, attempt, after, asked.cloned())?;
         self.watch(evaluation, started)?;
         Ok(true)
+    }
+
+    /// How many attempts at an evaluation were begun, as far as anybody knows.
+    fn begun(&self, evaluation: u64) -> u32 {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation);
+        self.layout.begun(evaluation).max(job.map_or(0, |job| job.attempt))
+    }
+
+    /// Tells the supervisor of an attempt under which lease it works, for the case that we are killed.
+    fn entrust(&self, evaluation: u64, attempt: u32) {
+        if !self.supervisor.keeps_leases() {
+            return;
+        }
+        let Some(job) = self.jobs.iter().find(|job| job.evaluation == evaluation) else { return };
+        let entrusted = Entrusted {
+            evaluation,
+            claim: job.lease.attempt,
+            owner: job.lease.owner.clone(),
+            alive: self.layout.owners().join(&self.owner.name),
+            lasting_ms: u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX),
+        };
+        // Without it the lease ends when we do, as it would if the machine went down.
+        let _ = entrusted.write(&self.layout.attempt(evaluation, attempt));
     }
 
     /// Whether this attempt runs, or ran, here.
@@ -345,7 +554,8 @@ impl<'a> Runner<'a> {
     fn leave_withdrawn(&mut self, evaluation: u64) -> Result<()> {
         let known = self.evaluation(evaluation)?;
         let run = &self.file.run.objectives[known.objective];
-        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, 0)? {
+        let tries = Tries { retries: 0, begun: 0 };
+        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, tries)? {
             self.keep_late(evaluation, &settled)?;
         }
         (self.tell)(Progress::GivenUp { evaluation, reason: "it was withdrawn".to_owned() });
@@ -356,23 +566,37 @@ impl<'a> Runner<'a> {
 
     /// Waits for an attempt on a thread of its own.
     fn watch(&self, evaluation: u64, mut attempt: Attempt) -> Result<()> {
-        let sender = self.ended.0.clone();
+        let sender = self.happened.0.clone();
         let watch = move || {
             let ended = attempt.wait().map(drop);
             // Nobody listens any more if the runner has ended.
-            let _ = sender.send((evaluation, ended));
+            let _ = sender.send(Happened::Ended(evaluation, ended));
         };
         let thread = std::thread::Builder::new().name(format!("evaluation {evaluation}"));
         thread.spawn(watch).map(drop).map_err(Error::io("watcher"))
     }
 
-    /// Deals with the attempts that have ended, or waits a little for the first.
-    fn await_ended(&mut self) -> Result<()> {
-        let mut next = self.ended.1.recv_timeout(PAUSE).ok();
-        while let Some((evaluation, ended)) = next {
-            ended?;
-            self.advance(evaluation, None)?;
-            next = self.ended.1.try_recv().ok();
+    /// Waits a little for something to happen.
+    fn listen(&mut self) -> Result<()> {
+        let mut next = self.happened.1.recv_timeout(PAUSE).ok();
+        while let Some(happened) = next {
+            if let Happened::Ended(evaluation, watched) = happened {
+                watched?;
+                self.ended.push_back(evaluation);
+            }
+            next = self.happened.1.try_recv().ok();
+        }
+        Ok(())
+    }
+
+    /// Goes on with the evaluations of which an attempt has ended.
+    fn advance_ended(&mut self) -> Result<()> {
+        while let Some(evaluation) = self.ended.front().copied() {
+            if self.jobs.iter().any(|job| job.evaluation == evaluation) {
+                self.advance(evaluation, None)?;
+            }
+            // Only now: what cannot be recorded yet is tried again.
+            self.ended.pop_front();
         }
         Ok(())
     }
@@ -417,20 +641,30 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Stops what runs here, and waits until it has.
-    fn stop_all(&mut self) -> Result<()> {
+    /// Stops what runs here, and waits until it has. Leases that cannot be given back are seen to
+    /// have no owner.
+    fn stop_all(&mut self) {
+        if self.jobs.is_empty() {
+            return;
+        }
         (self.tell)(Progress::Stopping { running: self.jobs.len() });
         for job in &self.jobs {
             let folder = self.layout.attempt(job.evaluation, job.attempt);
             // One that cannot be stopped goes on and is found again later.
             let _ = Attempt::open(folder).stop();
         }
+        // What has ended before is not among those that will be heard of.
+        let mut ended: Vec<u64> = self.ended.drain(..).collect();
         while !self.jobs.is_empty() && self.interrupt.times() < 3 {
-            if let Ok((evaluation, _)) = self.ended.1.recv_timeout(PAUSE) {
-                self.put_away(evaluation)?;
+            for evaluation in ended.drain(..) {
+                if self.put_away(evaluation).is_err() {
+                    self.owner.leave_leases();
+                }
+            }
+            if let Ok(Happened::Ended(evaluation, _)) = self.happened.1.recv_timeout(PAUSE) {
+                ended.push(evaluation);
             }
         }
-        Ok(())
     }
 
     fn evaluation(&self, evaluation: u64) -> Result<&Evaluation> {

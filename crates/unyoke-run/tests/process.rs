@@ -570,7 +570,7 @@ fn a_killed_supervisor_leaves_an_orphan_then_a_dead_attempt() {
     // The end of the supervisor, not of what it left behind.
     while attempt.poll().unwrap() == State::Running {}
     assert_eq!(attempt.poll().unwrap(), State::Orphaned);
-    open(&gate);
+    // The gate stays closed: what was left is not waited for but killed.
     let state = attempt.wait().unwrap();
     assert_eq!(attempt.supervisor_id(), None);
     assert_eq!(state, State::Dead(Death::Vanished { said: None }));
@@ -584,13 +584,7 @@ fn an_orphan_can_be_stopped() {
     let script = format!("while :; do : > '{}'; sleep 1000; done", ready.display());
     let mut attempt = place.start(&place.script(&script));
     wait_at(&ready);
-    // Written just after the start, perhaps just after the script got here.
-    let command = loop {
-        match fs::read_to_string(place.attempt().join("group")) {
-            Ok(text) if text.ends_with('\n') => break group(&place.attempt()),
-            _ => {}
-        }
-    };
+    let command = group(&place.attempt());
     kill(attempt.supervisor_id().unwrap());
     while attempt.poll().unwrap() == State::Running {}
     attempt.stop().unwrap();
@@ -600,10 +594,48 @@ fn an_orphan_can_be_stopped() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_command_dies_with_its_supervisor() {
+    let place = Place::new();
+    let ready = place.gate("ready");
+    // No input of ours is kept open, and nobody would stop it.
+    let script = format!("exec < /dev/null; : > '{}'; exec sleep 1000", ready.display());
+    let mut attempt = place.start(&place.script(&script));
+    wait_at(&ready);
+    let command = group(&place.attempt());
+    assert!(runs(command));
+    kill(attempt.supervisor_id().unwrap());
+    while runs(command) {}
+    assert!(matches!(attempt.wait().unwrap(), State::Dead(Death::Vanished { .. })));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_orphan_that_redirects_its_input_is_not_taken_for_dead() {
+    let place = Place::new();
+    let ready = place.gate("ready");
+    // The shell dies with the supervisor; what it started in a group of its own does not.
+    let script = format!(
+        "setsid sh -c \"echo \\$\\$ > grandchild; : > '{}'; sleep 1000\" < /dev/null & wait",
+        ready.display()
+    );
+    let mut attempt = place.start(&place.script(&script));
+    wait_at(&ready);
+    let grandchild: u32 =
+        fs::read_to_string(place.path("grandchild")).unwrap().trim().parse().unwrap();
+    kill(attempt.supervisor_id().unwrap());
+    while attempt.poll().unwrap() == State::Running {}
+    assert_eq!(attempt.poll().unwrap(), State::Orphaned);
+    assert!(matches!(attempt.wait().unwrap(), State::Dead(Death::Vanished { .. })));
+    while runs(grandchild) {}
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_process_that_is_not_the_orphan_is_left_alone() {
     let place = Place::new();
     let (ready, gate) = (place.gate("ready"), place.gate("gate"));
-    let script = format!(": > '{}'; cat '{}'", ready.display(), gate.display());
+    // With an empty environment nobody can tell that it is of this attempt; its input is locked.
+    let script = format!("env -i sh -c \": > '{}'; cat '{}'\"; :", ready.display(), gate.display());
     let mut attempt = place.start(&place.script(&script));
     wait_at(&ready);
     kill(attempt.supervisor_id().unwrap());
@@ -618,12 +650,33 @@ fn a_process_that_is_not_the_orphan_is_left_alone() {
 }
 
 #[test]
+fn the_command_file_is_for_nobody_else_and_secrets_are_not_inherited() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let folder = place.attempt();
+    let mut program = Command::new(PROGRAM);
+    let script =
+        "echo \"${PGPASSWORD-none} ${UNYOKE_STORE-none} ${UNYOKE_LAUNCHED_BY-none}\" >&2; echo 1";
+    program.args(["start"]).arg(&folder).args(["/bin/sh", "-c", script]);
+    let secrets = [("PGPASSWORD", "hunter2"), ("UNYOKE_STORE", "postgres://a:hunter2@h/d?study=s")];
+    let mut program = program.envs(secrets).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while !folder.join("exit.json").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_eq!(fs::read_to_string(folder.join("stderr")).unwrap(), "none none none\n");
+    let mode = fs::metadata(folder.join("command.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn a_crash_before_the_supervisor_began_is_seen_as_death() {
     let place = Place::new();
     let absent = Supervisor::new("/no/such/supervisor", ["supervise"]);
     let error = Attempt::start(&place.attempt(), &place.script("echo 1"), &absent).unwrap_err();
     assert!(matches!(error, Error::Supervisor { .. }));
-    let dead = State::Dead(Death::Vanished { said: None });
+    let dead = State::Dead(Death::NeverBegan { said: None });
     // Not `find`: a process that another test is just starting may hold the lock for an instant.
     assert_eq!(Attempt::open(place.attempt()).wait().unwrap(), dead);
     // A folder without anything in it is no better.

@@ -7,6 +7,17 @@ use unyoke::Record;
 use crate::error::Result;
 use crate::lease::{LateResult, Lease, LeaseStatus};
 
+/// What is to be claimed, by whom and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim<'a> {
+    /// Candidates in order of preference, each once.
+    pub(crate) evaluations: &'a [u64],
+    /// How many of them.
+    pub(crate) most: usize,
+    pub(crate) owner: &'a str,
+    pub(crate) ttl: Duration,
+}
+
 /// A journal with leases. Handles share what they hold, hence `&self` throughout.
 pub(crate) trait Backend: Debug {
     /// The records from position `from` on.
@@ -15,15 +26,18 @@ pub(crate) trait Backend: Debug {
     /// Adds the records if there are exactly `at` so far, or else nothing.
     fn append(&self, at: u64, records: &[Record]) -> Result<()>;
 
-    /// A lease, unless a live one exists.
-    fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>>;
+    /// Leases of the first `most` evaluations that no live lease covers.
+    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>>;
 
-    /// Whether the lease is still the last one of its evaluation, in which case it lasts `ttl`
-    /// from now.
-    fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool>;
+    /// Makes those of the leases that are still the last ones of their evaluations last `ttl` from
+    /// now, and returns the others.
+    fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>>;
 
     /// Ends the lease if it is still the last one of its evaluation.
     fn release(&self, lease: &Lease) -> Result<()>;
+
+    /// Ends all leases of an owner, at once.
+    fn release_owner(&self, owner: &str) -> Result<()>;
 
     /// The last lease of each evaluation that was ever claimed, by evaluation.
     fn leases(&self) -> Result<Vec<LeaseStatus>>;

@@ -49,6 +49,32 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// One record is not what was written, or is missing.
+    #[error(
+        "record {position} of the study at {location} is damaged: {reason}; restore a copy of the study"
+    )]
+    DamagedRecord {
+        /// Where the study is.
+        location: String,
+        /// The record, counting from zero.
+        position: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A record of a known format with something in it that a newer version has added. It was left
+    /// as it is.
+    #[error(
+        "record {position} of the study at {location} was written by a newer Unyoke ({reason}); \
+         use that version"
+    )]
+    NewerContent {
+        /// Where the study is.
+        location: String,
+        /// The record, counting from zero.
+        position: u64,
+        /// What is not known here.
+        reason: String,
+    },
     /// Tables laid out by a newer version of this crate. They were left as they are.
     #[error("{location} has layout {found}, this version knows up to {known}; use a newer Unyoke")]
     NewerLayout {
@@ -89,19 +115,32 @@ pub enum Error {
         /// Where the study is.
         location: String,
     },
-    /// Others kept the file locked for too long.
-    #[error("{location} was locked by others for {} s", waited.as_secs())]
+    /// Others kept the study locked for too long.
+    #[error("{location} was locked for {} s by {}", waited.as_secs(), names(holders))]
     Busy {
         /// Where the study is.
         location: String,
         /// How long was waited.
         waited: Duration,
+        /// Who kept it locked, as far as that can be found out.
+        holders: Vec<String>,
     },
     /// The file is no longer where it was opened: written records would be lost.
     #[error("{} was moved, deleted or replaced while it was open", path.display())]
     Moved {
         /// Where it was.
         path: PathBuf,
+    },
+    /// A file with several names. SQLite keeps a log for each, and would lose what is in the others.
+    #[error(
+        "{} has {links} names (hard links); SQLite would damage it: remove the others, or copy the \
+         file and use the copy", path.display()
+    )]
+    HardLinked {
+        /// The file.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
     },
     /// A file system shared between machines, where locks of SQLite cannot be relied upon.
     #[error(
@@ -132,6 +171,24 @@ pub enum Error {
         /// What was said.
         reason: String,
     },
+    /// The database did not answer in time. The next call connects again.
+    ///
+    /// What was to be written may or may not have been: read to find out.
+    #[error("{location} did not answer within {} s", waited.as_secs())]
+    TimedOut {
+        /// Where the study is.
+        location: String,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The database or folder cannot be used: wrong password, no permission, no such database.
+    #[error("{location} cannot be opened: {reason}")]
+    NoAccess {
+        /// Where the study is or should be.
+        location: String,
+        /// What was said.
+        reason: String,
+    },
     /// A text that not every database can keep.
     #[error("the {what} contains a NUL character, which cannot be stored")]
     BadText {
@@ -148,11 +205,34 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes
+    /// sense: a lost connection, a server that restarts or is slow, others that lock the database
+    /// or were faster.
+    ///
+    /// All else stays until somebody does something: mends a password, makes room, restores a copy.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Conflict { .. }
+                | Self::Busy { .. }
+                | Self::Unreachable { .. }
+                | Self::TimedOut { .. }
+        )
+    }
+}
+
+fn names(holders: &[String]) -> String {
+    if holders.is_empty() { "others".to_owned() } else { holders.join(", ") }
+}
+
 impl From<Error> for JournalError {
     fn from(error: Error) -> Self {
         match error {
             Error::Conflict { expected, found } => Self::Conflict { expected, found },
             Error::NewerRecord { found, known } => Self::Format { found, known },
+            Error::DamagedRecord { position, reason, .. } => Self::Damaged { position, reason },
+            passing if passing.is_passing() => Self::Unavailable { reason: passing.to_string() },
             other => Self::Storage { reason: other.to_string() },
         }
     }
@@ -170,6 +250,44 @@ mod tests {
         assert_eq!(JournalError::from(newer), JournalError::Format { found: 2, known: 1 });
         let full = JournalError::from(Error::Full { location: "blade.db".into() });
         assert_eq!(full, JournalError::Storage { reason: "no space is left for blade.db".into() });
+        let busy = busy(vec![]);
+        assert!(JournalError::from(busy).is_passing());
+    }
+
+    fn busy(holders: Vec<String>) -> Error {
+        Error::Busy { location: "blade.db".into(), waited: Duration::from_secs(30), holders }
+    }
+
+    #[test]
+    fn whoever_waits_is_told_for_whom() {
+        assert_eq!(busy(vec![]).to_string(), "blade.db was locked for 30 s by others");
+        let holders = vec!["process 7 (unyoke)".to_owned(), "process 9 (sqlite3)".to_owned()];
+        let told = "blade.db was locked for 30 s by process 7 (unyoke), process 9 (sqlite3)";
+        assert_eq!(busy(holders).to_string(), told);
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_stays() {
+        let (location, reason) = (String::new, String::new);
+        let waited = Duration::ZERO;
+        for passing in [
+            Error::Unreachable { location: location(), reason: reason() },
+            Error::TimedOut { location: location(), waited },
+            busy(vec![]),
+            Error::Conflict { expected: 1, found: 2 },
+        ] {
+            assert!(passing.is_passing() && JournalError::from(passing.clone()).is_passing());
+        }
+        for final_one in [
+            Error::NoAccess { location: location(), reason: reason() },
+            Error::Damaged { location: location(), reason: reason() },
+            Error::NoStudy { location: location() },
+            Error::Full { location: location() },
+            Error::Moved { path: PathBuf::new() },
+            Error::NewerRecord { found: 2, known: 1 },
+        ] {
+            assert!(!final_one.is_passing() && !JournalError::from(final_one.clone()).is_passing());
+        }
     }
 
     #[test]

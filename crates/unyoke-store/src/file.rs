@@ -25,7 +25,7 @@ pub(crate) fn check_existing(path: &Path) -> Result<()> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Error::NoStudy { location: path.display().to_string() }
         }
-        _ => unreachable(path, &error),
+        _ => no_access(path, &error),
     })?;
     check_kind(path, &metadata)?;
     check_local(path, path)
@@ -37,11 +37,11 @@ pub(crate) fn check_possible(path: &Path) -> Result<()> {
         Ok(_) => check_existing(path),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(path);
-            let metadata = fs::metadata(folder).map_err(|error| unreachable(folder, &error))?;
+            let metadata = fs::metadata(folder).map_err(|error| no_access(folder, &error))?;
             check_writable(folder, &metadata)?;
             check_local(path, folder)
         }
-        Err(error) => Err(unreachable(path, &error)),
+        Err(error) => Err(no_access(path, &error)),
     }
 }
 
@@ -61,9 +61,25 @@ fn check_kind(path: &Path, metadata: &Metadata) -> Result<()> {
         // SQLite takes a file of one byte for an empty one and would write over it.
         "it is not an SQLite file"
     } else {
+        check_single(path, metadata)?;
         return check_writable(path, metadata);
     };
     Err(Error::NotAStudy { path: path.to_path_buf(), reason: reason.to_owned() })
+}
+
+/// Fails if the file has other names: each would get a log of its own.
+#[cfg(unix)]
+fn check_single(path: &Path, metadata: &Metadata) -> Result<()> {
+    match std::os::unix::fs::MetadataExt::nlink(metadata) {
+        0 | 1 => Ok(()),
+        links => Err(Error::HardLinked { path: path.to_path_buf(), links }),
+    }
+}
+
+/// Only Unix tells it without opening the file.
+#[cfg(not(unix))]
+fn check_single(_: &Path, _: &Metadata) -> Result<()> {
+    Ok(())
 }
 
 /// Fails if nobody may write: a user who took that right away means it, even for root.
@@ -75,8 +91,8 @@ fn check_writable(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(Error::ReadOnly { location: path.display().to_string(), reason })
 }
 
-fn unreachable(path: &Path, error: &std::io::Error) -> Error {
-    Error::Unreachable { location: path.display().to_string(), reason: error.to_string() }
+fn no_access(path: &Path, error: &std::io::Error) -> Error {
+    Error::NoAccess { location: path.display().to_string(), reason: error.to_string() }
 }
 
 /// Which file a path led to.
@@ -111,20 +127,25 @@ impl From<&Metadata> for Identity {
 }
 
 /// Fails if `path`, which is `existing` or in it, is on a file system that machines share.
-#[cfg(target_os = "linux")]
 fn check_local(path: &Path, existing: &Path) -> Result<()> {
-    // A system that does not tell is given the benefit of the doubt.
-    let Ok(found) = rustix::fs::statfs(existing) else { return Ok(()) };
-    match network(found.f_type as u32) {
+    match network_file_system(existing) {
         Some(kind) => Err(Error::NetworkFileSystem { path: path.to_path_buf(), kind }),
         None => Ok(()),
     }
 }
 
+/// The kind of network file system on which an existing file or folder is, if it is on one: there,
+/// locks cannot be relied upon.
+#[cfg(target_os = "linux")]
+pub fn network_file_system(existing: &Path) -> Option<&'static str> {
+    // A system that does not tell is given the benefit of the doubt.
+    rustix::fs::statfs(existing).ok().and_then(|found| network(found.f_type as u32))
+}
+
 /// Only Linux tells it in a way that is simple to ask.
 #[cfg(not(target_os = "linux"))]
-fn check_local(_: &Path, _: &Path) -> Result<()> {
-    Ok(())
+pub fn network_file_system(_: &Path) -> Option<&'static str> {
+    None
 }
 
 /// The network file system with this number in `statfs`.
@@ -156,7 +177,7 @@ mod tests {
         assert_eq!(check_possible(&path), Ok(()));
         let deeper = path.join("deeper.db");
         assert!(matches!(check_existing(&deeper), Err(Error::NoStudy { .. })));
-        assert!(matches!(check_possible(&deeper), Err(Error::Unreachable { .. })));
+        assert!(matches!(check_possible(&deeper), Err(Error::NoAccess { .. })));
     }
 
     #[test]
@@ -165,6 +186,20 @@ mod tests {
         for check in [check_existing, check_possible] {
             assert!(matches!(check(folder.path()), Err(Error::NotAStudy { .. })));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_two_names_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&path, "").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        for check in [check_existing, check_possible] {
+            assert_eq!(check(&path), Err(Error::HardLinked { path: path.clone(), links: 2 }));
+        }
+        fs::remove_file(&other).unwrap();
+        assert_eq!(check_existing(&path), Ok(()));
     }
 
     #[test]

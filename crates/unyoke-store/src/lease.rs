@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// The right to work on one evaluation, for a while.
 ///
 /// Not the owner but the attempt tells leases of an evaluation apart: it grows with each of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The evaluation.
     pub evaluation: u64,

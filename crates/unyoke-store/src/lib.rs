@@ -39,12 +39,14 @@ mod schema;
 mod backend;
 mod memory;
 mod file;
+mod holders;
 mod sqlite;
 mod postgres;
 mod store;
 
 pub use clock::Clock;
 pub use error::{Error, Result};
+pub use file::network_file_system;
 pub use lease::{LateResult, Lease, LeaseState, LeaseStatus};
 pub use location::{Location, PostgresUrl};
 pub use store::Store;

@@ -54,6 +54,21 @@ impl Location {
     }
 }
 
+impl Location {
+    /// The text it was parsed from, or one that means the same, with the password. Not to be shown
+    /// or written where others can read it.
+    pub fn with_password(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Postgres(PostgresUrl { url, study }) => {
+                let separator = if url.contains('?') { '&' } else { '?' };
+                let study = utf8_percent_encode(study, NON_ALPHANUMERIC);
+                format!("{url}{separator}study={study}")
+            }
+        }
+    }
+}
+
 impl FromStr for Location {
     type Err = Error;
 
@@ -191,6 +206,18 @@ mod tests {
     fn what_is_shown_can_be_parsed_again() {
         let url = postgres("postgres://ann@[::1]:5432/lab?study=a%26b%3D1%40");
         assert_eq!(postgres(&url.to_string()), url);
+    }
+
+    #[test]
+    fn what_has_the_password_can_be_parsed_again() {
+        for text in [
+            "postgres://ann:hunter2@h/lab?study=s",
+            "postgres://h/lab?study=a%26b%20\u{fc}&password=hunter2&connect_timeout=3",
+            "blade.db",
+        ] {
+            let location = Location::parse(text).unwrap();
+            assert_eq!(Location::parse(&location.with_password()).unwrap(), location);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use unyoke::{Journal, JournalError, MemoryJournal, Record};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Claim};
 use crate::clock::{Clock, microseconds};
 use crate::error::{Error, Result};
 use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
@@ -51,28 +51,48 @@ impl Backend for Memory {
         self.journal.clone().append(at, records).map_err(refusal)
     }
 
-    fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>> {
         let (mut rest, now) = (self.rest(), self.clock.now());
-        let last = rest.leases.get(&evaluation);
-        if last.is_some_and(|last| last.expires.is_some_and(|expires| expires > now)) {
-            return Ok(None);
-        }
-        let attempt = last.map_or(0, |last| last.lease.attempt).saturating_add(1);
-        let lease = Lease { evaluation, attempt, owner: owner.to_owned() };
-        let expires = Some(now.saturating_add(microseconds(ttl)));
-        rest.leases.insert(evaluation, Claimed { lease: lease.clone(), expires });
-        Ok(Some(lease))
+        let expires = Some(now.saturating_add(microseconds(claim.ttl)));
+        let free = |evaluation: &u64| {
+            let last = rest.leases.get(evaluation).and_then(|last| last.expires);
+            last.is_none_or(|expires| expires <= now)
+        };
+        let free: Vec<u64> =
+            claim.evaluations.iter().copied().filter(free).take(claim.most).collect();
+        let mut take = |evaluation: u64| {
+            let last = rest.leases.get(&evaluation).map_or(0, |last| last.lease.attempt);
+            let (attempt, owner) = (last.saturating_add(1), claim.owner.to_owned());
+            let lease = Lease { evaluation, attempt, owner };
+            rest.leases.insert(evaluation, Claimed { lease: lease.clone(), expires });
+            lease
+        };
+        Ok(free.into_iter().map(&mut take).collect())
     }
 
-    fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
+    fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
         let (mut rest, now) = (self.rest(), self.clock.now());
-        let Some(last) = held(&mut rest, lease) else { return Ok(false) };
-        last.expires = Some(now.saturating_add(microseconds(ttl)));
-        Ok(true)
+        let expires = Some(now.saturating_add(microseconds(ttl)));
+        let mut lost = leases.to_vec();
+        lost.retain(|lease| match held(&mut rest, lease) {
+            Some(last) => {
+                last.expires = expires;
+                false
+            }
+            None => true,
+        });
+        Ok(lost)
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {
         if let Some(last) = held(&mut self.rest(), lease) {
+            last.expires = None;
+        }
+        Ok(())
+    }
+
+    fn release_owner(&self, owner: &str) -> Result<()> {
+        for last in self.rest().leases.values_mut().filter(|last| last.lease.owner == owner) {
             last.expires = None;
         }
         Ok(())

@@ -1,46 +1,62 @@
-//! Studies in a PostgreSQL database, by name. The only file that knows the crate `postgres`.
+//! Studies in a PostgreSQL database, by name. With `link`, the only files that know the crate
+//! `tokio_postgres`.
 //!
-//! Every operation is one statement and therefore all or nothing. Whoever appends second at a
-//! position meets the primary key of the first. Time is that of the server.
+//! Every operation is one statement and therefore all or nothing, and no transaction waits for a
+//! client. Whoever appends second at a position meets the primary key of the first. Time is that of
+//! the server.
+//!
+//! A statement whose answer was lost is repeated. What adds something carries a token, by which the
+//! second time recognises that the first was carried out.
 
-use ::postgres::error::{DbError, Severity, SqlState};
-use ::postgres::{Client, Config, NoTls};
-use std::sync::{Arc, Mutex, PoisonError};
+mod link;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
 use unyoke::Record;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Claim};
 use crate::clock::microseconds;
 use crate::error::{Error, Result};
 use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
 use crate::location::PostgresUrl;
+use crate::text::Line;
 use crate::{schema, text};
 
-/// How long a server may take to answer, unless the URL says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long what was sent may stay unanswered by the network, unless the URL says otherwise.
-const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
+use link::{Answer, Durability, Link};
 
 /// The lock behind which layouts change: "unyoke" as a number.
 const LAYOUT_LOCK: i64 = 0x756e_796f_6b65;
 
-type Answer<T> = std::result::Result<T, ::postgres::Error>;
-
-/// One study in a database. Clones share one connection and take turns.
+/// One study in a database. Clones share connections and take turns.
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<Named>);
 
 struct Named {
     study: String,
-    location: String,
-    config: Config,
-    client: Mutex<Option<Client>>,
+    link: Link,
+    /// For what keeps leases alive: it never waits for a long read or append of the other one, and
+    /// what it writes need not outlast the server.
+    lease_link: Link,
+    /// The last append, if it is not known whether it was carried out.
+    undecided: Mutex<Option<Undecided>>,
+    /// The token of the last claim, if it is not known whether that was carried out.
+    claiming: Mutex<Option<String>>,
+}
+
+/// Lines that may have been appended.
+struct Undecided {
+    lines: Vec<Line>,
+    token: String,
 }
 
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Postgres({})", self.0.location)
+        write!(f, "Postgres({})", self.0.location())
     }
 }
 
@@ -48,8 +64,9 @@ impl Postgres {
     /// The study of that name.
     pub(crate) fn open(url: &PostgresUrl) -> Result<Self> {
         let (named, layout) = Named::connect(url)?;
-        if layout == 0 || !named.has_records()? {
-            return Err(Error::NoStudy { location: named.location });
+        // Before the study is known to be there, nothing is written.
+        if layout == 0 || !named.has_records(layout)? {
+            return Err(Error::NoStudy { location: named.location().to_owned() });
         }
         named.migrate(layout)?;
         Ok(Self(Arc::new(named)))
@@ -59,8 +76,8 @@ impl Postgres {
     pub(crate) fn create(url: &PostgresUrl) -> Result<Self> {
         let (named, layout) = Named::connect(url)?;
         named.migrate(layout)?;
-        if named.has_records()? {
-            return Err(Error::StudyExists { location: named.location });
+        if named.has_records(schema::NEWEST)? {
+            return Err(Error::StudyExists { location: named.location().to_owned() });
         }
         Ok(Self(Arc::new(named)))
     }
@@ -69,78 +86,43 @@ impl Postgres {
     pub(crate) fn check_creatable(url: &PostgresUrl) -> Result<()> {
         let (named, layout) = Named::connect(url)?;
         if layout == schema::NEWEST {
-            return named.with(|client| {
-                let mut transaction = client.transaction()?;
+            return named.link.run(async |client| {
+                let transaction = client.transaction().await?;
                 let insert = "INSERT INTO unyoke.journal (study, position, record)
                     VALUES ($1, 0, '') ON CONFLICT DO NOTHING";
-                transaction.execute(insert, &[&named.study])?;
-                transaction.rollback()
+                transaction.execute(insert, &[&named.study]).await?;
+                transaction.rollback().await
             });
         }
         // Tables are to be made first. To make them and roll back would hold up others.
         let may_create = "SELECT has_database_privilege(current_database(), 'CREATE')
             AND NOT current_setting('transaction_read_only')::boolean";
         let may_create: bool =
-            named.with(|client| client.query_one(may_create, &[])?.try_get(0))?;
+            named.link.run(async |client| client.query_one(may_create, &[]).await?.try_get(0))?;
         if may_create {
             return Ok(());
         }
         let reason = "there is no right to create tables".to_owned();
-        Err(Error::ReadOnly { location: named.location, reason })
+        Err(Error::ReadOnly { location: named.location().to_owned(), reason })
     }
 }
 
 impl Named {
     /// A connection and the layout that the database has.
     fn connect(url: &PostgresUrl) -> Result<(Self, i64)> {
-        let config = config(url)?;
-        let (study, location) = (url.study().to_owned(), url.to_string());
-        let named = Self { study, location, config, client: Mutex::new(None) };
-        let layout = named.with(layout)?;
+        let named = Self {
+            study: url.study().to_owned(),
+            link: Link::new(url, Durability::Full)?,
+            lease_link: Link::new(url, Durability::Relaxed)?,
+            undecided: Mutex::new(None),
+            claiming: Mutex::new(None),
+        };
+        let layout = named.link.run(async |client| link::layout(client).await)?;
         Ok((named, layout))
     }
 
-    /// Does `work` with the connection, which is made if there is none.
-    fn with<T>(&self, work: impl FnOnce(&mut Client) -> Answer<T>) -> Result<T> {
-        let mut slot = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut client = match slot.take() {
-            Some(client) if !client.is_closed() => client,
-            _ => self.new_client()?,
-        };
-        let answer = work(&mut client);
-        // A connection that failed is forgotten; the next call makes a new one.
-        if answer.as_ref().err().is_none_or(is_only_refusal) {
-            *slot = Some(client);
-        }
-        answer.map_err(|error| self.failure(&error))
-    }
-
-    /// A new connection to a database that is not newer than this version.
-    fn new_client(&self) -> Result<Client> {
-        let unreachable = |error: ::postgres::Error| Error::Unreachable {
-            location: self.location.clone(),
-            reason: reason(&error),
-        };
-        let mut client = self.config.connect(NoTls).map_err(unreachable)?;
-        // A database may be set up otherwise; our statements and promises rely on these two.
-        client
-            .batch_execute(
-                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
-                 SELECT set_config('synchronous_commit', 'on', false)
-                 WHERE current_setting('synchronous_commit') = 'off';",
-            )
-            .map_err(unreachable)?;
-        let found = layout(&mut client).map_err(|error| self.failure(&error))?;
-        self.check_layout(found)?;
-        Ok(client)
-    }
-
-    fn check_layout(&self, found: i64) -> Result<()> {
-        if found <= schema::NEWEST {
-            return Ok(());
-        }
-        let location = self.location.clone();
-        Err(Error::NewerLayout { location, found, known: schema::NEWEST })
+    fn location(&self) -> &str {
+        self.link.location()
     }
 
     /// Takes the steps that `layout` lacks, behind a lock: others may be doing the same.
@@ -148,57 +130,53 @@ impl Named {
         if layout == schema::NEWEST {
             return Ok(());
         }
-        let found = self.with(|client| {
-            let mut transaction = client.transaction()?;
-            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LAYOUT_LOCK])?;
-            transaction.batch_execute(schema::POSTGRES_VERSION_TABLE)?;
-            let found = version(&mut transaction)?;
-            for step in schema::missing(&schema::POSTGRES, found) {
-                transaction.batch_execute(step)?;
-            }
-            if found < schema::NEWEST {
-                transaction.execute("DELETE FROM unyoke.layout", &[])?;
-                let insert = "INSERT INTO unyoke.layout (version) VALUES ($1)";
-                transaction.execute(insert, &[&schema::NEWEST])?;
-            }
-            transaction.commit()?;
-            Ok(found)
-        })?;
-        self.check_layout(found)
+        let found = self.link.run(take_missing_steps)?;
+        if found <= schema::NEWEST {
+            return Ok(());
+        }
+        let location = self.location().to_owned();
+        Err(Error::NewerLayout { location, found, known: schema::NEWEST })
     }
 
     /// Whether the study has begun. Its last record, which has the newest format of all, must be
     /// one that this version can read.
-    fn has_records(&self) -> Result<bool> {
-        let query = "SELECT position, record FROM unyoke.journal
-            WHERE study = $1 ORDER BY position DESC LIMIT 1";
-        let last: Option<(i64, String)> = self.with(|client| {
-            let row = client.query_opt(query, &[&self.study])?;
-            row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
+    fn has_records(&self, layout: i64) -> Result<bool> {
+        let checksum = if layout < schema::CHECKSUMS { "NULL::bigint" } else { "checksum" };
+        let query = format!(
+            "SELECT position, record, {checksum} FROM unyoke.journal
+             WHERE study = $1 ORDER BY position DESC LIMIT 1"
+        );
+        let last = self.link.run(async |client| {
+            client.query_opt(&query, &[&self.study]).await?.as_ref().map(line).transpose()
         })?;
-        let Some((position, record)) = last else { return Ok(false) };
-        text::check_format(&self.location, position.cast_unsigned(), &record)?;
-        Ok(true)
+        last.map_or(Ok(false), |line| line.check(self.location()).map(|()| true))
     }
 
-    /// The number of records.
-    fn count(&self) -> Result<u64> {
-        let query = "SELECT coalesce(max(position) + 1, 0) FROM unyoke.journal WHERE study = $1";
-        let count: i64 = self.with(|client| client.query_one(query, &[&self.study])?.try_get(0))?;
-        Ok(count.cast_unsigned())
+    /// The number of records, and whether the one at `at` was written with this token.
+    fn look(&self, at: i64, token: &str) -> Result<(u64, bool)> {
+        let query = "SELECT
+            (SELECT coalesce(max(position) + 1, 0) FROM unyoke.journal WHERE study = $1),
+            EXISTS (SELECT FROM unyoke.journal WHERE study = $1 AND position = $2 AND token = $3)";
+        let (count, ours): (i64, bool) = self.link.run(async |client| {
+            let row = client.query_one(query, &[&self.study, &at, &token]).await?;
+            Ok((row.try_get(0)?, row.try_get(1)?))
+        })?;
+        Ok((count.cast_unsigned(), ours))
     }
 
-    /// Inserts all texts from position `at` on, which must be the next one, or none of them.
-    /// Returns whether it did.
-    fn insert(&self, at: i64, texts: &[String]) -> Result<bool> {
-        let insert = "INSERT INTO unyoke.journal (study, position, record)
-            SELECT $1, $2::bigint + place - 1, record
-            FROM unnest($3::text[]) WITH ORDINALITY AS new (record, place)
+    /// Inserts all lines, the first of which must be the next one, or none of them. Returns whether
+    /// it did.
+    fn insert(&self, at: i64, lines: &[Line], token: &str) -> Result<bool> {
+        let insert = "INSERT INTO unyoke.journal (study, position, record, checksum, token)
+            SELECT $1, $2::bigint + place - 1, record, checksum, $5
+            FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS new (record, checksum, place)
             WHERE $2::bigint =
                 (SELECT coalesce(max(position) + 1, 0) FROM unyoke.journal WHERE study = $1)";
-        let inserted = self.with(|client| {
-            let inserted = client.execute(insert, &[&self.study, &at, &texts]);
-            match inserted {
+        let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        let checksums: Vec<Option<i64>> = lines.iter().map(|line| line.checksum).collect();
+        let inserted = self.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 5] = [&self.study, &at, &texts, &checksums, &token];
+            match client.execute(insert, &values).await {
                 Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(0),
                 other => other,
             }
@@ -206,20 +184,66 @@ impl Named {
         Ok(inserted > 0)
     }
 
-    /// What the server or the network said, in terms of what a caller can do about it.
-    fn failure(&self, error: &::postgres::Error) -> Error {
-        let (location, reason) = (self.location.clone(), reason(error));
-        let Some(refusal) = error.as_db_error() else {
-            return Error::Unreachable { location, reason };
-        };
-        match refusal.code() {
-            &SqlState::DISK_FULL => Error::Full { location },
-            &SqlState::READ_ONLY_SQL_TRANSACTION => Error::ReadOnly { location, reason },
-            &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => {
-                Error::Damaged { location, reason }
+    /// Inserts the lines unless they are there already, with this token.
+    fn insert_once(&self, at: i64, lines: &[Line], token: &str) -> Result<()> {
+        if self.insert(at, lines, token)? {
+            return Ok(());
+        }
+        // Not necessarily somebody else: an earlier attempt of ours whose answer was lost may have
+        // been carried out, even after we had looked for it.
+        let (found, ours) = self.look(at, token)?;
+        let expected = at.cast_unsigned();
+        if ours { Ok(()) } else { Err(Error::Conflict { expected, found }) }
+    }
+
+    /// Claims with a token; `None` instead of an attempt says that somebody was faster.
+    fn try_claims(&self, claim: &Claim<'_>, token: &str) -> Result<Vec<(u64, Option<i64>)>> {
+        let statement = "WITH free AS (
+                SELECT wanted.evaluation, wanted.place
+                FROM unnest($2::bigint[]) WITH ORDINALITY AS wanted (evaluation, place)
+                LEFT JOIN unyoke.lease AS held
+                    ON held.study = $1 AND held.evaluation = wanted.evaluation
+                WHERE held.expires IS NULL OR held.expires <= clock_timestamp() OR held.token = $6
+                ORDER BY wanted.place LIMIT $3
+            ), claimed AS (
+                INSERT INTO unyoke.lease AS held
+                    (study, evaluation, attempt, owner, expires, token)
+                SELECT $1, evaluation, 1, $4,
+                    clock_timestamp() + $5::bigint * interval '1 microsecond', $6
+                FROM free ORDER BY place
+                ON CONFLICT (study, evaluation) DO UPDATE
+                SET attempt = held.attempt + CASE WHEN held.token = excluded.token THEN 0 ELSE 1 END,
+                    owner = excluded.owner, expires = excluded.expires, token = excluded.token
+                WHERE held.expires IS NULL OR held.expires <= clock_timestamp()
+                    OR held.token = excluded.token
+                RETURNING evaluation, attempt
+            )
+            SELECT evaluation, attempt FROM free LEFT JOIN claimed USING (evaluation) ORDER BY place";
+        let keys: Vec<i64> = claim.evaluations.iter().map(|e| e.cast_signed()).collect();
+        let most = i64::try_from(claim.most).unwrap_or(i64::MAX);
+        let ttl = microseconds(claim.ttl);
+        self.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 6] =
+                [&self.study, &keys, &most, &claim.owner, &ttl, &token];
+            let rows = client.query(statement, &values).await?;
+            let outcome =
+                |row: &Row| Ok((row.try_get::<_, i64>(0)?.cast_unsigned(), row.try_get(1)?));
+            rows.iter().map(outcome).collect()
+        })
+    }
+
+    /// Claims what is free, again if all that looked free was taken by others meanwhile.
+    fn claim_with(&self, claim: &Claim<'_>, token: &str) -> Result<Vec<Lease>> {
+        loop {
+            let tried = self.try_claims(claim, token)?;
+            let lease = |(evaluation, attempt): &(u64, Option<i64>)| {
+                let (evaluation, attempt) = (*evaluation, saturated((*attempt)?));
+                Some(Lease { evaluation, attempt, owner: claim.owner.to_owned() })
+            };
+            let leases: Vec<Lease> = tried.iter().filter_map(lease).collect();
+            if tried.is_empty() || !leases.is_empty() {
+                return Ok(leases);
             }
-            _ if is_fatal(refusal) => Error::Unreachable { location, reason },
-            _ => Error::Failed { location, reason },
         }
     }
 }
@@ -227,81 +251,91 @@ impl Named {
 impl Backend for Postgres {
     fn read(&self, from: u64) -> Result<Vec<Record>> {
         let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
-        let query = "SELECT position, record FROM unyoke.journal
+        let query = "SELECT position, record, checksum FROM unyoke.journal
             WHERE study = $1 AND position >= $2 ORDER BY position";
-        let rows = self.0.with(|client| {
-            let rows = client.query(query, &[&self.0.study, &first])?;
-            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+        let lines: Vec<Line> = self.0.link.run(async |client| {
+            client.query(query, &[&self.0.study, &first]).await?.iter().map(line).collect()
         })?;
-        text::read(&self.0.location, from, &text::gapless(&self.0.location, first, rows)?)
+        text::read(self.0.location(), first, &lines)
     }
 
     fn append(&self, at: u64, records: &[Record]) -> Result<()> {
-        let texts = text::write(&self.0.location, records)?;
-        let expected = i64::try_from(at).ok().filter(|_| !texts.is_empty());
-        if let Some(expected) = expected
-            && self.0.insert(expected, &texts)?
-        {
-            return Ok(());
+        let next = i64::try_from(at).ok().filter(|_| !records.is_empty());
+        let Some(next) = next else {
+            let (found, _) = self.0.look(0, "")?;
+            let fits = records.is_empty() && found == at;
+            return if fits { Ok(()) } else { Err(Error::Conflict { expected: at, found }) };
+        };
+        let lines = text::write(self.0.location(), next, records)?;
+        let mut undecided = lock(&self.0.undecided);
+        // Whoever repeats an append that may have been carried out is recognised by the token.
+        let token = match undecided.take() {
+            Some(earlier) if earlier.lines == lines => earlier.token,
+            _ => new_token(self.0.location())?,
+        };
+        let outcome = self.0.insert_once(next, &lines, &token);
+        if outcome.as_ref().is_err_and(is_undecided) {
+            *undecided = Some(Undecided { lines, token });
         }
-        let found = self.0.count()?;
-        if texts.is_empty() && found == at {
-            return Ok(());
-        }
-        Err(Error::Conflict { expected: at, found })
+        outcome
     }
 
-    fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
-        let claim = "INSERT INTO unyoke.lease AS held (study, evaluation, attempt, owner, expires)
-            VALUES ($1, $2, 1, $3, clock_timestamp() + $4::bigint * interval '1 microsecond')
-            ON CONFLICT (study, evaluation) DO UPDATE
-            SET attempt = held.attempt + 1, owner = excluded.owner,
-                expires = clock_timestamp() + $4::bigint * interval '1 microsecond'
-            WHERE held.expires IS NULL OR held.expires <= clock_timestamp()
-            RETURNING attempt";
-        let (key, ttl) = (evaluation.cast_signed(), microseconds(ttl));
-        let attempt: Option<i64> = self.0.with(|client| {
-            let row = client.query_opt(claim, &[&self.0.study, &key, &owner, &ttl])?;
-            row.map(|row| row.try_get(0)).transpose()
-        })?;
-        let lease = |attempt| Lease { evaluation, attempt, owner: owner.to_owned() };
-        Ok(attempt.map(saturated).map(lease))
+    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>> {
+        let mut claiming = lock(&self.0.claiming);
+        let token = claiming.take().map_or_else(|| new_token(self.0.location()), Ok)?;
+        let outcome = self.0.claim_with(claim, &token);
+        if outcome.as_ref().is_err_and(is_undecided) {
+            *claiming = Some(token);
+        }
+        outcome
     }
 
-    fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
-        let renew = "UPDATE unyoke.lease
+    fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
+        let renew = "UPDATE unyoke.lease AS held
             SET expires = clock_timestamp() + $5::bigint * interval '1 microsecond'
-            WHERE study = $1 AND evaluation = $2 AND attempt = $3 AND owner = $4
-                AND expires IS NOT NULL";
-        let (key, attempt) = (lease.evaluation.cast_signed(), i64::from(lease.attempt));
+            FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS kept (evaluation, attempt, owner)
+            WHERE held.study = $1 AND held.evaluation = kept.evaluation
+                AND held.attempt = kept.attempt AND held.owner = kept.owner
+                AND held.expires IS NOT NULL
+            RETURNING held.evaluation, held.attempt, held.owner";
+        let keys: Vec<i64> = leases.iter().map(|lease| lease.evaluation.cast_signed()).collect();
+        let attempts: Vec<i64> = leases.iter().map(|lease| i64::from(lease.attempt)).collect();
+        let owners: Vec<&str> = leases.iter().map(|lease| lease.owner.as_str()).collect();
         let ttl = microseconds(ttl);
-        let changed = self.0.with(|client| {
-            client.execute(renew, &[&self.0.study, &key, &attempt, &lease.owner, &ttl])
+        let renewed: HashSet<Lease> = self.0.lease_link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 5] = [&self.0.study, &keys, &attempts, &owners, &ttl];
+            client.query(renew, &values).await?.iter().map(lease).collect()
         })?;
-        Ok(changed == 1)
+        Ok(leases.iter().filter(|lease| !renewed.contains(lease)).cloned().collect())
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {
         let release = "UPDATE unyoke.lease SET expires = NULL
             WHERE study = $1 AND evaluation = $2 AND attempt = $3 AND owner = $4";
         let (key, attempt) = (lease.evaluation.cast_signed(), i64::from(lease.attempt));
-        self.0.with(|client| {
-            client.execute(release, &[&self.0.study, &key, &attempt, &lease.owner]).map(|_| ())
+        self.0.lease_link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 4] = [&self.0.study, &key, &attempt, &lease.owner];
+            client.execute(release, &values).await.map(|_| ())
         })
+    }
+
+    fn release_owner(&self, owner: &str) -> Result<()> {
+        let release = "UPDATE unyoke.lease SET expires = NULL
+            WHERE study = $1 AND owner = $2 AND expires IS NOT NULL";
+        self.0
+            .link
+            .run(async |client| client.execute(release, &[&self.0.study, &owner]).await.map(|_| ()))
     }
 
     fn leases(&self) -> Result<Vec<LeaseStatus>> {
         let query = "SELECT evaluation, attempt, owner,
                 (extract(epoch FROM expires - clock_timestamp()) * 1000000)::bigint
             FROM unyoke.lease WHERE study = $1";
-        let mut leases: Vec<LeaseStatus> = self.0.with(|client| {
-            let status = |row: &::postgres::Row| {
-                let evaluation = row.try_get::<_, i64>(0)?.cast_unsigned();
-                let attempt = saturated(row.try_get(1)?);
-                let lease = Lease { evaluation, attempt, owner: row.try_get(2)? };
-                Ok(LeaseStatus { lease, state: LeaseState::at(0, row.try_get(3)?) })
-            };
-            client.query(query, &[&self.0.study])?.iter().map(status).collect()
+        let status = |row: &Row| {
+            Ok(LeaseStatus { lease: lease(row)?, state: LeaseState::at(0, row.try_get(3)?) })
+        };
+        let mut leases: Vec<LeaseStatus> = self.0.link.run(async |client| {
+            client.query(query, &[&self.0.study]).await?.iter().map(status).collect()
         })?;
         // Here and not in the query: the database counts numbers beyond 2⁶³ as negative.
         leases.sort_by_key(|status| status.lease.evaluation);
@@ -309,71 +343,56 @@ impl Backend for Postgres {
     }
 
     fn keep_late(&self, late: &LateResult) -> Result<()> {
-        let insert = "INSERT INTO unyoke.late (study, evaluation, attempt, outcome)
-            VALUES ($1, $2, $3, $4)";
+        let insert = "INSERT INTO unyoke.late (study, evaluation, attempt, outcome, token)
+            VALUES ($1, $2, $3, $4, $5) ON CONFLICT (token) DO NOTHING";
         let (key, attempt) = (late.evaluation.cast_signed(), i64::from(late.attempt));
-        self.0.with(|client| {
-            client.execute(insert, &[&self.0.study, &key, &attempt, &late.outcome]).map(|_| ())
+        let token = new_token(self.0.location())?;
+        self.0.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 5] =
+                [&self.0.study, &key, &attempt, &late.outcome, &token];
+            client.execute(insert, &values).await.map(|_| ())
         })
     }
 
     fn late(&self) -> Result<Vec<LateResult>> {
         let query = "SELECT evaluation, attempt, outcome FROM unyoke.late
             WHERE study = $1 ORDER BY number";
-        self.0.with(|client| {
-            let late = |row: &::postgres::Row| {
-                let evaluation = row.try_get::<_, i64>(0)?.cast_unsigned();
-                let attempt = saturated(row.try_get(1)?);
-                Ok(LateResult { evaluation, attempt, outcome: row.try_get(2)? })
-            };
-            client.query(query, &[&self.0.study])?.iter().map(late).collect()
+        let late = |row: &Row| {
+            let evaluation = row.try_get::<_, i64>(0)?.cast_unsigned();
+            let attempt = saturated(row.try_get(1)?);
+            Ok(LateResult { evaluation, attempt, outcome: row.try_get(2)? })
+        };
+        self.0.link.run(async |client| {
+            client.query(query, &[&self.0.study]).await?.iter().map(late).collect()
         })
     }
 }
 
-/// How to connect: what the URL says, a password from `PGPASSWORD`, and timeouts.
-fn config(url: &PostgresUrl) -> Result<Config> {
-    let mut config: Config = url.url().parse().map_err(|error| Error::BadLocation {
-        location: url.to_string(),
-        reason: reason(&error),
-    })?;
-    if config.get_password().is_none()
-        && let Ok(password) = std::env::var("PGPASSWORD")
-    {
-        config.password(password);
+/// Takes the steps that are missing, and returns the version that was found.
+async fn take_missing_steps(client: &mut Client) -> Answer<i64> {
+    let transaction = client.transaction().await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LAYOUT_LOCK]).await?;
+    transaction.batch_execute(schema::POSTGRES_VERSION_TABLE).await?;
+    let found = link::version(&transaction).await?;
+    for step in schema::missing(&schema::POSTGRES, found) {
+        transaction.batch_execute(step).await?;
     }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
+    if found < schema::NEWEST {
+        transaction.execute("DELETE FROM unyoke.layout", &[]).await?;
+        let insert = "INSERT INTO unyoke.layout (version) VALUES ($1)";
+        transaction.execute(insert, &[&schema::NEWEST]).await?;
     }
-    if config.get_tcp_user_timeout().is_none() {
-        config.tcp_user_timeout(NETWORK_TIMEOUT);
-    }
-    if config.get_application_name().is_none() {
-        config.application_name("unyoke");
-    }
-    Ok(config)
+    transaction.commit().await?;
+    Ok(found)
 }
 
-/// The version of the layout, 0 if there is none. Nothing is written.
-fn layout(client: &mut Client) -> Answer<i64> {
-    let query = "SELECT to_regclass('unyoke.layout') IS NOT NULL";
-    if client.query_one(query, &[])?.try_get(0)? { version(client) } else { Ok(0) }
+fn line(row: &Row) -> Answer<Line> {
+    Ok(Line { position: row.try_get(0)?, text: row.try_get(1)?, checksum: row.try_get(2)? })
 }
 
-/// The version in a database that has a place for it.
-fn version(client: &mut impl ::postgres::GenericClient) -> Answer<i64> {
-    let row = client.query_opt("SELECT max(version) FROM unyoke.layout", &[])?;
-    let version: Option<i64> = row.map(|row| row.try_get(0)).transpose()?.flatten();
-    Ok(version.unwrap_or(0))
-}
-
-/// Whether the server refused one statement and would take the next on the same connection.
-fn is_only_refusal(error: &::postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|refusal| !is_fatal(refusal))
-}
-
-fn is_fatal(refusal: &DbError) -> bool {
-    !matches!(refusal.parsed_severity(), Some(Severity::Error))
+fn lease(row: &Row) -> Answer<Lease> {
+    let evaluation = row.try_get::<_, i64>(0)?.cast_unsigned();
+    Ok(Lease { evaluation, attempt: saturated(row.try_get(1)?), owner: row.try_get(2)? })
 }
 
 /// An attempt as it is kept, in the type in which it is told.
@@ -381,20 +400,22 @@ fn saturated(attempt: i64) -> u32 {
     u32::try_from(attempt).unwrap_or(u32::MAX)
 }
 
-/// The whole of what was said. The crate itself only says that it was an error.
-fn reason(error: &::postgres::Error) -> String {
-    if let Some(refusal) = error.as_db_error() {
-        let detail = refusal.detail().map(|detail| format!(" ({detail})"));
-        return format!("{}{}", refusal.message(), detail.unwrap_or_default());
-    }
-    let mut reason = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !reason.contains(&cause_text) {
-            reason = format!("{reason}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    reason
+/// Whether an error leaves open if something was written.
+fn is_undecided(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { .. } | Error::TimedOut { .. })
+}
+
+/// What nobody else has, by which we recognise what we wrote.
+fn new_token(location: &str) -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Failed {
+        location: location.to_owned(),
+        reason: format!("the system gives no random numbers: {error}"),
+    })?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
+}
+
+/// What a lock protects. A thread that panicked while it held it left it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@
 /// Steps for a file, which holds one study. Its version is SQLite's `user_version`.
 ///
 /// Times are microseconds since the beginning of 1970, and missing once a lease was given back.
-pub(crate) const SQLITE: [&str; 2] = [
+pub(crate) const SQLITE: [&str; 3] = [
     "CREATE TABLE journal (
          position INTEGER PRIMARY KEY CHECK (position >= 0),
          record TEXT NOT NULL
@@ -25,10 +25,13 @@ pub(crate) const SQLITE: [&str; 2] = [
          attempt INTEGER NOT NULL,
          outcome TEXT NOT NULL
      ) STRICT;",
+    "ALTER TABLE journal ADD COLUMN checksum INTEGER;",
 ];
 
 /// Steps for a database, which holds many studies. Its version is the row of `unyoke.layout`.
-pub(crate) const POSTGRES: [&str; 2] = [
+///
+/// A token says which call wrote a row, for one whose answer was lost.
+pub(crate) const POSTGRES: [&str; 3] = [
     "CREATE TABLE unyoke.journal (
          study text NOT NULL,
          position bigint NOT NULL CHECK (position >= 0),
@@ -51,12 +54,18 @@ pub(crate) const POSTGRES: [&str; 2] = [
          outcome text NOT NULL
      );
      CREATE INDEX ON unyoke.late (study);",
+    "ALTER TABLE unyoke.journal ADD COLUMN checksum bigint, ADD COLUMN token text;
+     ALTER TABLE unyoke.lease ADD COLUMN token text;
+     ALTER TABLE unyoke.late ADD COLUMN token text UNIQUE;",
 ];
 
 /// Where the version of a database stands. Carried out before any step.
 pub(crate) const POSTGRES_VERSION_TABLE: &str = "
     CREATE SCHEMA IF NOT EXISTS unyoke;
     CREATE TABLE IF NOT EXISTS unyoke.layout (version bigint NOT NULL);";
+
+/// The layout since which records have checksums.
+pub(crate) const CHECKSUMS: i64 = 3;
 
 /// The newest layout known here.
 pub(crate) const NEWEST: i64 = SQLITE.len() as i64;

@@ -2,20 +2,25 @@
 //!
 //! Writes are short transactions that begin with the lock for writing, so they never fail half-way
 //! for want of it. With a write-ahead log, reading neither waits for writing nor holds it up.
+//!
+//! A process that is stopped in the middle of a transaction stops all others, so nothing is done
+//! there that can be done before.
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, params};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke::Record;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Claim};
 use crate::clock::{Clock, microseconds};
 use crate::error::{Error, Result};
 use crate::file::{self, Identity};
 use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
-use crate::{schema, text};
+use crate::text::Line;
+use crate::{holders, schema, text};
 
 /// Tells our files from other SQLite files: "UNYK".
 const APPLICATION: i64 = 0x554e_594b;
@@ -23,16 +28,30 @@ const APPLICATION: i64 = 0x554e_594b;
 /// Versions before this one can lose a commit that meets the restart of the write-ahead log.
 const OLDEST: i32 = 3_051_003;
 
-/// How long SQLite itself waits for a lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long we try again: in some situations SQLite gives up without waiting.
+/// How long we wait for others.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A pause before trying again.
-const PAUSE: Duration = Duration::from_millis(2);
+const INSERT: &str = "INSERT INTO journal (position, record, checksum) VALUES (?1, ?2, ?3)";
 
-/// A file with one study. Clones share one connection and take turns.
+const COUNT: &str = "SELECT coalesce(max(position) + 1, 0) FROM journal";
+
+const CLAIM: &str = "INSERT INTO lease (evaluation, attempt, owner, expires)
+    VALUES (?1, 1, ?2, ?3)
+    ON CONFLICT (evaluation) DO UPDATE
+    SET attempt = attempt + 1, owner = excluded.owner, expires = excluded.expires
+    WHERE expires IS NULL OR expires <= ?4
+    RETURNING attempt";
+
+/// Sets the end of a lease if it is still held.
+const SET_EXPIRY: &str = "UPDATE lease SET expires = ?4
+    WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL";
+
+const RELEASE_OWNER: &str =
+    "UPDATE lease SET expires = NULL WHERE owner = ?1 AND expires IS NOT NULL";
+
+const INSERT_LATE: &str = "INSERT INTO late (evaluation, attempt, outcome) VALUES (?1, ?2, ?3)";
+
+/// A file with one study. Clones share connections and take turns.
 #[derive(Debug, Clone)]
 pub(crate) struct Sqlite {
     file: Arc<File>,
@@ -44,6 +63,9 @@ struct File {
     path: PathBuf,
     identity: Option<Identity>,
     connection: Mutex<Connection>,
+    /// For what keeps leases alive: it never waits for a long read of the other one, and what it
+    /// writes need not outlast the computer. Made when it is first needed.
+    lease_connection: Mutex<Option<Connection>>,
     patience: Duration,
 }
 
@@ -92,12 +114,12 @@ impl File {
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
         check_version(rusqlite::version_number())?;
         let failed = |error| failure(&path, Duration::ZERO, error);
-        let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        let connection = connect(&path, flags).map_err(failed)?;
         // Until the file is known to be ours, not even the log of a crashed program is tidied up.
         keep_log(&connection, file::has_log(&path)).map_err(failed)?;
         let identity = Identity::of(&path);
-        Ok(Self { path, identity, connection: Mutex::new(connection), patience: PATIENCE })
+        let (connection, lease_connection) = (Mutex::new(connection), Mutex::new(None));
+        Ok(Self { path, identity, connection, lease_connection, patience: PATIENCE })
     }
 
     /// What the file is, without writing to it; fails if it is somebody else's or newer.
@@ -124,14 +146,14 @@ impl File {
     /// Whether the study has begun. Its last record must be one that this version can read. It has
     /// the newest format of all: a version that does not know it could not have appended after it.
     fn has_records(&self, found: &Found) -> Result<bool> {
-        let Found::Layout(_) = found else { return Ok(false) };
-        let last: Option<(i64, String)> = self.patiently(|connection| {
-            let query = "SELECT position, record FROM journal ORDER BY position DESC LIMIT 1";
-            connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()
-        })?;
-        let Some((position, record)) = last else { return Ok(false) };
-        text::check_format(&self.location(), position.cast_unsigned(), &record)?;
-        Ok(true)
+        let Found::Layout(layout) = found else { return Ok(false) };
+        let checksum = if *layout < schema::CHECKSUMS { "NULL" } else { "checksum" };
+        let query = format!(
+            "SELECT position, record, {checksum} FROM journal ORDER BY position DESC LIMIT 1"
+        );
+        let last =
+            self.patiently(|connection| connection.query_row(&query, [], line).optional())?;
+        last.map_or(Ok(false), |line| line.check(&self.location()).map(|()| true))
     }
 
     /// Settings of the connection, and the newest layout.
@@ -155,7 +177,7 @@ impl File {
 
     /// Takes the missing steps. Others may be doing the same, so the version is read again.
     fn migrate(&self) -> Result<()> {
-        let found = self.write(|transaction| {
+        let found = self.write(&[], |transaction| {
             let found = pragma(transaction, "user_version")?;
             for step in schema::missing(&schema::SQLITE, found) {
                 transaction.execute_batch(step)?;
@@ -172,10 +194,53 @@ impl File {
         Err(Error::NewerLayout { location: self.location(), found, known: schema::NEWEST })
     }
 
-    /// Carries out `work` in a transaction, all or nothing, and on disk when this returns.
-    fn write<T>(&self, work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+    /// Carries out `work` in a transaction, all or nothing, and on disk when this returns. The
+    /// statements it needs are compiled before.
+    fn write<T>(
+        &self,
+        statements: &[&str],
+        work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.write_on(&mut self.connection(), statements, work)
+    }
+
+    /// Like [`File::write`] for what concerns leases only: all or nothing, but on disk somewhat
+    /// later. Until then it is safe from whatever happens to this process, not to the computer.
+    fn write_leases<T>(
+        &self,
+        statements: &[&str],
+        work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let slot = self.lease_connection.lock();
+        let mut slot = slot.unwrap_or_else(PoisonError::into_inner);
+        let mut connection = match slot.take() {
+            Some(connection) => connection,
+            None => self.connect_for_leases()?,
+        };
+        let outcome = self.write_on(&mut connection, statements, work);
+        *slot = Some(connection);
+        outcome
+    }
+
+    fn connect_for_leases(&self) -> Result<Connection> {
         self.check_in_place()?;
-        let done = self.patiently(|connection| {
+        let failed = |error| failure(&self.path, Duration::ZERO, error);
+        let connection = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+        Ok(connection)
+    }
+
+    fn write_on<T>(
+        &self,
+        connection: &mut Connection,
+        statements: &[&str],
+        work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.check_in_place()?;
+        let done = self.patiently_on(connection, |connection| {
+            for statement in statements {
+                drop(connection.prepare_cached(statement)?);
+            }
             let behavior = rusqlite::TransactionBehavior::Immediate;
             let transaction = connection.transaction_with_behavior(behavior)?;
             let done = work(&transaction)?;
@@ -188,17 +253,21 @@ impl File {
     }
 
     /// Does `work`, again if others hold the lock.
-    fn patiently<T>(
+    fn patiently<T>(&self, work: impl FnMut(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.patiently_on(&mut self.connection(), work)
+    }
+
+    fn patiently_on<T>(
         &self,
+        connection: &mut Connection,
         mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let start = Instant::now();
-        let mut connection = self.connection();
         loop {
-            match work(&mut connection) {
+            match work(connection) {
                 Ok(done) => return Ok(done),
                 Err(error) if is_busy(&error) && start.elapsed() < self.patience => {
-                    std::thread::sleep(PAUSE);
+                    std::thread::sleep(pause(start.elapsed()));
                 }
                 Err(error) => return Err(failure(&self.path, start.elapsed(), error)),
             }
@@ -223,29 +292,41 @@ impl File {
     }
 }
 
+impl Sqlite {
+    /// Those of the evaluations that no live lease covers.
+    fn free(&self, evaluations: &[u64]) -> Result<Vec<u64>> {
+        let now = self.clock.now();
+        let taken: HashSet<i64> = self.file.patiently(|connection| {
+            let query = "SELECT evaluation FROM lease WHERE expires > ?1";
+            connection.prepare_cached(query)?.query_map([now], |row| row.get(0))?.collect()
+        })?;
+        let free = |evaluation: &u64| !taken.contains(&evaluation.cast_signed());
+        Ok(evaluations.iter().copied().filter(free).collect())
+    }
+}
+
 impl Backend for Sqlite {
     fn read(&self, from: u64) -> Result<Vec<Record>> {
         let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
-        let rows: Vec<(i64, String)> = self.file.patiently(|connection| {
-            let query =
-                "SELECT position, record FROM journal WHERE position >= ?1 ORDER BY position";
+        let lines: Vec<Line> = self.file.patiently(|connection| {
+            let query = "SELECT position, record, checksum FROM journal
+                WHERE position >= ?1 ORDER BY position";
             let mut statement = connection.prepare_cached(query)?;
-            statement.query_map([first], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            statement.query_map([first], line)?.collect()
         })?;
-        let location = self.file.location();
-        text::read(&location, from, &text::gapless(&location, first, rows)?)
+        text::read(&self.file.location(), first, &lines)
     }
 
     fn append(&self, at: u64, records: &[Record]) -> Result<()> {
-        let texts = text::write(&self.file.location(), records)?;
-        let found = self.file.write(|transaction| {
-            let query = "SELECT coalesce(max(position) + 1, 0) FROM journal";
-            let found: i64 = transaction.query_row(query, [], |row| row.get(0))?;
+        // What is beyond the range of positions conflicts with whatever is there.
+        let first = i64::try_from(at).unwrap_or(i64::MAX);
+        let lines = text::write(&self.file.location(), first, records)?;
+        let found = self.file.write(&[COUNT, INSERT], |transaction| {
+            let found: i64 = transaction.prepare_cached(COUNT)?.query_row([], |row| row.get(0))?;
             if found.cast_unsigned() == at {
-                let insert = "INSERT INTO journal (position, record) VALUES (?1, ?2)";
-                let mut statement = transaction.prepare_cached(insert)?;
-                for (index, text) in texts.iter().enumerate() {
-                    statement.execute(params![found.saturating_add(index as i64), text])?;
+                let mut statement = transaction.prepare_cached(INSERT)?;
+                for Line { position, text, checksum } in &lines {
+                    statement.execute(params![position, text, checksum])?;
                 }
             }
             Ok(found.cast_unsigned())
@@ -253,33 +334,51 @@ impl Backend for Sqlite {
         if found == at { Ok(()) } else { Err(Error::Conflict { expected: at, found }) }
     }
 
-    fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
-        let attempt: Option<u32> = self.file.write(|transaction| {
+    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>> {
+        // Whoever finds nothing free has not held up those who write.
+        if self.free(claim.evaluations)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.file.write(&[CLAIM], |transaction| {
             let now = self.clock.now();
-            let expires = now.saturating_add(microseconds(ttl));
-            let claim = "INSERT INTO lease (evaluation, attempt, owner, expires)
-                VALUES (?1, 1, ?2, ?3)
-                ON CONFLICT (evaluation) DO UPDATE
-                SET attempt = attempt + 1, owner = excluded.owner, expires = excluded.expires
-                WHERE expires IS NULL OR expires <= ?4
-                RETURNING attempt";
-            let mut statement = transaction.prepare_cached(claim)?;
-            let values = params![evaluation.cast_signed(), owner, expires, now];
-            statement.query_row(values, |row| row.get(0)).optional()
-        })?;
-        Ok(attempt.map(|attempt| Lease { evaluation, attempt, owner: owner.to_owned() }))
+            let expires = now.saturating_add(microseconds(claim.ttl));
+            let mut statement = transaction.prepare_cached(CLAIM)?;
+            let mut leases = Vec::new();
+            for &evaluation in claim.evaluations {
+                let values = params![evaluation.cast_signed(), claim.owner, expires, now];
+                let attempt = statement.query_row(values, |row| row.get(0)).optional()?;
+                let owner = claim.owner.to_owned();
+                leases.extend(attempt.map(|attempt| Lease { evaluation, attempt, owner }));
+                if leases.len() == claim.most {
+                    break;
+                }
+            }
+            Ok(leases)
+        })
     }
 
-    fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
-        let changed = self.file.write(|transaction| {
+    fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
+        self.file.write_leases(&[SET_EXPIRY], |transaction| {
             let expires = self.clock.now().saturating_add(microseconds(ttl));
-            set_expiry(transaction, lease, Some(expires))
-        })?;
-        Ok(changed == 1)
+            let mut lost = Vec::new();
+            for lease in leases {
+                if set_expiry(transaction, lease, Some(expires))? == 0 {
+                    lost.push(lease.clone());
+                }
+            }
+            Ok(lost)
+        })
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {
-        self.file.write(|transaction| set_expiry(transaction, lease, None)).map(|_| ())
+        let release = |transaction: &Transaction<'_>| set_expiry(transaction, lease, None);
+        self.file.write_leases(&[SET_EXPIRY], release).map(drop)
+    }
+
+    fn release_owner(&self, owner: &str) -> Result<()> {
+        self.file.write_leases(&[RELEASE_OWNER], |transaction| {
+            transaction.prepare_cached(RELEASE_OWNER)?.execute([owner]).map(drop)
+        })
     }
 
     fn leases(&self) -> Result<Vec<LeaseStatus>> {
@@ -299,10 +398,9 @@ impl Backend for Sqlite {
     }
 
     fn keep_late(&self, late: &LateResult) -> Result<()> {
-        self.file.write(|transaction| {
-            let insert = "INSERT INTO late (evaluation, attempt, outcome) VALUES (?1, ?2, ?3)";
+        self.file.write(&[INSERT_LATE], |transaction| {
             let values = params![late.evaluation.cast_signed(), late.attempt, late.outcome];
-            transaction.execute(insert, values).map(|_| ())
+            transaction.prepare_cached(INSERT_LATE)?.execute(values).map(drop)
         })
     }
 
@@ -324,10 +422,30 @@ fn set_expiry(
     lease: &Lease,
     expires: Option<i64>,
 ) -> rusqlite::Result<usize> {
-    let update = "UPDATE lease SET expires = ?4
-        WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL";
     let values = params![lease.evaluation.cast_signed(), lease.attempt, lease.owner, expires];
-    transaction.prepare_cached(update)?.execute(values)
+    transaction.prepare_cached(SET_EXPIRY)?.execute(values)
+}
+
+fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<Line> {
+    Ok(Line { position: row.get(0)?, text: row.get(1)?, checksum: row.get(2)? })
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    // Waiting is done here: those who waited long would get their turn last by SQLite's own.
+    connection.busy_timeout(Duration::ZERO)?;
+    Ok(connection)
+}
+
+/// How long to wait before looking again whether it is our turn. It varies, so that nobody meets
+/// the same others each time, and whoever has waited longer looks more often.
+fn pause(waited: Duration) -> Duration {
+    let longest = match waited.as_millis() {
+        0..200 => 6_000,
+        200..2_000 => 3_000,
+        _ => 1_000,
+    };
+    Duration::from_micros(fastrand::u64(200..=longest))
 }
 
 fn check_version(found: i32) -> Result<()> {
@@ -360,13 +478,13 @@ fn failure(path: &Path, waited: Duration, error: rusqlite::Error) -> Error {
     let (location, reason) = (path.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::Busy { location, waited }
+            Error::Busy { location, waited, holders: holders::of(path) }
         }
         Some(ErrorCode::DiskFull) => Error::Full { location },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             Error::ReadOnly { location, reason }
         }
-        Some(ErrorCode::CannotOpen) => Error::Unreachable { location, reason },
+        Some(ErrorCode::CannotOpen) => Error::NoAccess { location, reason },
         Some(ErrorCode::NotADatabase) => {
             Error::NotAStudy { path: path.to_path_buf(), reason: "it is not an SQLite file".into() }
         }
@@ -390,7 +508,6 @@ mod tests {
     fn impatient(folder: &Path) -> Sqlite {
         let mut sqlite = Sqlite::create(&folder.join("study.db")).unwrap();
         Arc::get_mut(&mut sqlite.file).unwrap().patience = Duration::ZERO;
-        sqlite.file.connection().busy_timeout(Duration::ZERO).unwrap();
         sqlite
     }
 
@@ -454,10 +571,51 @@ mod tests {
         let sqlite = impatient(folder.path());
         let other = Connection::open(folder.path().join("study.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let refusal = sqlite.append(0, &[record(0)]);
-        assert!(matches!(refusal, Err(Error::Busy { .. })), "{refusal:?}");
+        let Err(Error::Busy { holders, .. }) = sqlite.append(0, &[record(0)]) else {
+            panic!("somebody else was writing")
+        };
+        #[cfg(target_os = "linux")]
+        assert!(holders[0].starts_with(&format!("process {} (", std::process::id())));
+        drop(holders);
         other.execute_batch("COMMIT").unwrap();
         sqlite.append(0, &[record(0)]).unwrap();
+    }
+
+    #[test]
+    fn leases_are_kept_alive_while_the_other_connection_is_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let minute = Duration::from_secs(60);
+        let claim = Claim { evaluations: &[1, 2], most: 2, owner: "me", ttl: minute };
+        let leases = sqlite.claim(&claim).unwrap();
+        let long_read = sqlite.file.connection();
+        assert!(sqlite.renew(&leases, minute).unwrap().is_empty());
+        sqlite.release(&leases[0]).unwrap();
+        drop(long_read);
+        let live: Vec<bool> =
+            sqlite.leases().unwrap().iter().map(|status| status.is_live()).collect();
+        assert_eq!(live, [false, true]);
+    }
+
+    #[test]
+    fn whoever_finds_nothing_free_does_not_wait_for_those_who_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let minute = Duration::from_secs(60);
+        let claim = Claim { evaluations: &[1, 2], most: 2, owner: "me", ttl: minute };
+        assert_eq!(sqlite.claim(&claim).unwrap().len(), 2);
+        let other = Connection::open(folder.path().join("study.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert_eq!(sqlite.claim(&claim), Ok(vec![]));
+    }
+
+    #[test]
+    fn whoever_has_waited_longer_looks_more_often() {
+        let longest = |waited: u64| {
+            (0..500).map(|_| pause(Duration::from_millis(waited))).max().unwrap_or_default()
+        };
+        assert!(longest(0) > longest(500) && longest(500) > longest(5_000));
+        assert!(longest(0) <= Duration::from_millis(6));
     }
 
     #[test]
@@ -466,8 +624,8 @@ mod tests {
         let sqlite = impatient(folder.path());
         let other = sqlite.clone();
         let panicked = std::thread::spawn(move || {
-            other.file.write(|transaction| -> rusqlite::Result<()> {
-                transaction.execute("INSERT INTO journal VALUES (0, '')", [])?;
+            other.file.write(&[], |transaction| -> rusqlite::Result<()> {
+                transaction.execute("INSERT INTO journal VALUES (0, '', NULL)", [])?;
                 panic!("in the middle of a transaction")
             })
         });

@@ -1,9 +1,10 @@
 //! The store itself: a journal with leases, wherever it is kept.
 
+use std::collections::HashSet;
 use std::time::Duration;
 use unyoke::{Journal, JournalError, Record};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Claim};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::file;
@@ -81,8 +82,37 @@ impl Store {
     /// The first lease of an evaluation is attempt 1, each later one adds 1. An owner should be
     /// able to tell where it runs, as in `host:pid`: that is what people read when it is gone.
     pub fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        Ok(self.claim_free(&[evaluation], 1, owner, ttl)?.pop())
+    }
+
+    /// Claims, for `ttl`, the first `most` of these evaluations that no live lease covers, in one
+    /// step. None if there is none; fewer than `most` if others claim at the same time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use unyoke_store::Store;
+    ///
+    /// let (store, minute) = (Store::memory(), Duration::from_secs(60));
+    /// store.claim(4, "ann", minute)?;
+    /// let leases = store.claim_free(&[3, 4, 5, 6], 2, "bob", minute)?;
+    /// assert_eq!(leases.iter().map(|lease| lease.evaluation).collect::<Vec<_>>(), [3, 5]);
+    /// # Ok::<(), unyoke_store::Error>(())
+    /// ```
+    pub fn claim_free(
+        &self,
+        evaluations: &[u64],
+        most: usize,
+        owner: &str,
+        ttl: Duration,
+    ) -> Result<Vec<Lease>> {
         check_text("owner", owner)?;
-        self.backend().claim(evaluation, owner, ttl)
+        let mut seen = HashSet::new();
+        let evaluations: Vec<u64> =
+            evaluations.iter().copied().filter(|e| seen.insert(*e)).collect();
+        if evaluations.is_empty() || most == 0 {
+            return Ok(Vec::new());
+        }
+        self.backend().claim(&Claim { evaluations: &evaluations, most, owner, ttl })
     }
 
     /// Makes a lease last `ttl` from now. False if it was lost: given back, or expired and claimed
@@ -91,13 +121,28 @@ impl Store {
     /// A lease that expired unnoticed, as when a computer slept, can still be renewed: the work
     /// goes on, and nobody else has begun it.
     pub fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool> {
-        self.backend().renew(lease, ttl)
+        Ok(self.renew_all(std::slice::from_ref(lease), ttl)?.is_empty())
+    }
+
+    /// Like [`Store::renew`] for many leases in one step. Returns those that were lost.
+    ///
+    /// Renewing and releasing go through a connection of their own: they never wait for a long
+    /// read or append of this program. A computer that loses its power may forget them, which
+    /// costs nothing but the rest of the time of a lease.
+    pub fn renew_all(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
+        if leases.is_empty() { Ok(Vec::new()) } else { self.backend().renew(leases, ttl) }
     }
 
     /// Gives a lease back, so that the evaluation can be claimed at once. Does nothing if the
     /// lease was lost.
     pub fn release(&self, lease: &Lease) -> Result<()> {
         self.backend().release(lease)
+    }
+
+    /// Gives back, in one step, all leases of an owner that is known to be gone.
+    pub fn release_owner(&self, owner: &str) -> Result<()> {
+        check_text("owner", owner)?;
+        self.backend().release_owner(owner)
     }
 
     /// The last lease of each evaluation that was ever claimed, in order of evaluations.

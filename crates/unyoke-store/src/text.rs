@@ -1,57 +1,100 @@
-//! Records as the text that databases keep: one line of JSON each.
+//! Records as the text that databases keep: one line of JSON each, with a checksum.
 
 use unyoke::{FORMAT, Header, Record};
 
 use crate::error::{Error, Result};
 
-/// The records as text.
+/// A record as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Where it stands in the journal.
+    pub(crate) position: i64,
+    /// The record as JSON.
+    pub(crate) text: String,
+    /// Of position and text; missing in records that are older than checksums.
+    pub(crate) checksum: Option<i64>,
+}
+
+impl Line {
+    /// A line to be kept.
+    fn new(position: i64, text: String) -> Self {
+        let checksum = Some(checksum(position, &text));
+        Self { position, text, checksum }
+    }
+
+    /// Fails if this is not what was written, or if this version cannot know what it says.
+    pub(crate) fn check(&self, location: &str) -> Result<()> {
+        if self.checksum.is_some_and(|kept| kept != checksum(self.position, &self.text)) {
+            return Err(self.damaged(location, "it is not what was written: its checksum differs"));
+        }
+        let header: Header = serde_json::from_str(&self.text)
+            .map_err(|error| self.damaged(location, &format!("it cannot be read: {error}")))?;
+        header.check().map_err(|_| Error::NewerRecord { found: header.format, known: FORMAT })
+    }
+
+    fn read(&self, location: &str) -> Result<Record> {
+        self.check(location)?;
+        serde_json::from_str(&self.text).map_err(|error| self.unreadable(location, &error))
+    }
+
+    /// Says why a line with the right format cannot be read. Programs write only what they can
+    /// read, so a line that is as it was written is from one that knows more.
+    fn unreadable(&self, location: &str, error: &serde_json::Error) -> Error {
+        let said = error.to_string();
+        let unknown = said.contains("unknown field") || said.contains("unknown variant");
+        if error.is_data() && (self.checksum.is_some() || unknown) {
+            let (location, position) = (location.to_owned(), self.position.cast_unsigned());
+            return Error::NewerContent { location, position, reason: said };
+        }
+        self.damaged(location, &format!("it cannot be read: {said}"))
+    }
+
+    fn damaged(&self, location: &str, reason: &str) -> Error {
+        damaged(location, self.position, reason)
+    }
+}
+
+/// CRC-32 of a line: any change of up to four neighbouring bytes, and all but one in four billion
+/// of the others, give another one. The position counts, so that lines cannot trade places.
+fn checksum(position: i64, text: &str) -> i64 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&position.to_le_bytes());
+    hasher.update(text.as_bytes());
+    i64::from(hasher.finalize())
+}
+
+/// The records as lines that stand at positions from `at` on.
 ///
 /// Each is read back before anybody relies on it: JSON has no NaN and would quietly turn it into
 /// something that can never be read again.
-pub(crate) fn write(location: &str, records: &[Record]) -> Result<Vec<String>> {
-    let write_one = |record| {
+pub(crate) fn write(location: &str, at: i64, records: &[Record]) -> Result<Vec<Line>> {
+    let write_one = |(index, record): (usize, &Record)| {
         let text = serde_json::to_string(record)?;
-        serde_json::from_str::<Record>(&text).map(|_| text)
+        serde_json::from_str::<Record>(&text)?;
+        Ok(Line::new(at.saturating_add(index as i64), text))
     };
-    let texts: serde_json::Result<_> = records.iter().map(write_one).collect();
-    texts.map_err(|error| {
+    let lines: serde_json::Result<_> = records.iter().enumerate().map(write_one).collect();
+    lines.map_err(|error| {
         let reason = format!("a record cannot be written: {error}");
         Error::Failed { location: location.to_owned(), reason }
     })
 }
 
-/// The records that `texts` hold, which stand at positions from `from` on.
-pub(crate) fn read(location: &str, from: u64, texts: &[String]) -> Result<Vec<Record>> {
-    let read_one = |(position, text): (u64, &String)| {
-        let damaged = |error| damaged(location, position, &error);
-        check_format(location, position, text)?;
-        serde_json::from_str(text).map_err(damaged)
+/// The records that `lines` hold, which must stand at positions from `first` on without gaps.
+pub(crate) fn read(location: &str, first: i64, lines: &[Line]) -> Result<Vec<Record>> {
+    let read_one = |(index, line): (usize, &Line)| {
+        let expected = first.saturating_add(index as i64);
+        if line.position != expected {
+            return Err(damaged(location, expected, "it is missing"));
+        }
+        line.read(location)
     };
-    (from..).zip(texts).map(read_one).collect()
+    lines.iter().enumerate().map(read_one).collect()
 }
 
-/// The texts of rows that must stand at positions from `first` on, each at the next one.
-pub(crate) fn gapless(location: &str, first: i64, rows: Vec<(i64, String)>) -> Result<Vec<String>> {
-    let is_next = |(index, (position, _)): &(usize, &(i64, String))| {
-        position.checked_sub(first).is_some_and(|distance| usize::try_from(distance) == Ok(*index))
-    };
-    if let Some((index, _)) = rows.iter().enumerate().find(|row| !is_next(row)) {
-        let reason = format!("record {} is missing", first.saturating_add(index as i64));
-        return Err(Error::Damaged { location: location.to_owned(), reason });
-    }
-    Ok(rows.into_iter().map(|(_, text)| text).collect())
-}
-
-/// Fails if this version cannot know what the record says.
-pub(crate) fn check_format(location: &str, position: u64, text: &str) -> Result<()> {
-    let header: Header =
-        serde_json::from_str(text).map_err(|error| damaged(location, position, &error))?;
-    header.check().map_err(|_| Error::NewerRecord { found: header.format, known: FORMAT })
-}
-
-fn damaged(location: &str, position: u64, error: &serde_json::Error) -> Error {
-    let reason = format!("record {position} cannot be read: {error}");
-    Error::Damaged { location: location.to_owned(), reason }
+fn damaged(location: &str, position: i64, reason: &str) -> Error {
+    let (location, position) = (location.to_owned(), position.cast_unsigned());
+    Error::DamagedRecord { location, position, reason: reason.to_owned() }
 }
 
 #[cfg(test)]
@@ -59,18 +102,25 @@ mod tests {
     use super::*;
     use unyoke::Event;
 
+    fn told(value: f64) -> Record {
+        Event::Told { evaluation: 0, value }.into()
+    }
+
+    /// A line of a time before checksums.
+    fn old(position: i64, text: &str) -> Line {
+        Line { position, text: text.to_owned(), checksum: None }
+    }
+
     #[test]
     fn records_come_back_from_text() {
-        let records =
-            [0.1 + 0.2, -0.0].map(|value| Record::from(Event::Told { evaluation: 0, value }));
-        let texts = write("here", &records).unwrap();
-        assert_eq!(read("here", 0, &texts).unwrap(), records);
+        let records = [0.1 + 0.2, -0.0].map(told);
+        let lines = write("here", 7, &records).unwrap();
+        assert_eq!(read("here", 7, &lines).unwrap(), records);
     }
 
     #[test]
     fn what_json_cannot_hold_is_refused_before_it_is_written() {
-        let record = Record::from(Event::Told { evaluation: 0, value: f64::NAN });
-        let Error::Failed { reason, .. } = write("here", &[record]).unwrap_err() else {
+        let Error::Failed { reason, .. } = write("here", 0, &[told(f64::NAN)]).unwrap_err() else {
             panic!("a journal was spoilt")
         };
         assert!(reason.contains("cannot be written"), "{reason}");
@@ -78,32 +128,75 @@ mod tests {
 
     #[test]
     fn text_that_is_no_record_is_named_by_its_position() {
-        let text = r#"{"format":1,"event":"withdrawn","evaluation":0}"#.to_owned();
-        let Error::Damaged { reason, .. } = read("here", 4, &[text, "{".into()]).unwrap_err()
+        let good = old(4, r#"{"format":1,"event":"withdrawn","evaluation":0}"#);
+        let Error::DamagedRecord { position: 5, reason, .. } =
+            read("here", 4, &[good, old(5, "{")]).unwrap_err()
         else {
             panic!("half a record was read")
         };
-        assert!(reason.starts_with("record 5 cannot be read"), "{reason}");
+        assert!(reason.starts_with("it cannot be read"), "{reason}");
+    }
+
+    #[test]
+    fn one_other_digit_is_noticed_and_so_are_lines_that_trade_places() {
+        let lines = write("here", 0, &[told(0.125), told(0.25)]).unwrap();
+        for (from, to) in [("0.125", "0.124"), ("0.125", "1.125"), ("\"format\":1", "\"format\":9")]
+        {
+            let text = lines[0].text.replace(from, to);
+            let error = read("here", 0, &[Line { text, ..lines[0].clone() }]).unwrap_err();
+            assert!(matches!(error, Error::DamagedRecord { position: 0, .. }), "{error}");
+        }
+        let traded =
+            [Line { position: 0, ..lines[1].clone() }, Line { position: 1, ..lines[0].clone() }];
+        let error = read("here", 0, &traded).unwrap_err();
+        assert!(matches!(error, Error::DamagedRecord { position: 0, .. }), "{error}");
+    }
+
+    #[test]
+    fn lines_without_checksum_are_read() {
+        let text = r#"{"format":1,"event":"told","evaluation":0,"value":0.5}"#;
+        assert_eq!(read("here", 0, &[old(0, text)]).unwrap(), [told(0.5)]);
     }
 
     #[test]
     fn a_gap_is_damage() {
-        let rows = |positions: [i64; 3]| positions.map(|at| (at, String::new())).to_vec();
-        assert_eq!(gapless("here", 2, rows([2, 3, 4])).unwrap().len(), 3);
-        assert!(gapless("here", i64::MAX, Vec::new()).unwrap().is_empty());
+        let lines = |positions: [i64; 3]| {
+            positions.map(|at| old(at, r#"{"format":1,"event":"withdrawn","evaluation":0}"#))
+        };
+        assert_eq!(read("here", 2, &lines([2, 3, 4])).unwrap().len(), 3);
+        assert!(read("here", i64::MAX, &[]).unwrap().is_empty());
         for (first, positions, missing) in
             [(2, [2, 4, 5], 3), (1, [2, 3, 4], 1), (0, [0, 1, i64::MAX], 2)]
         {
-            let reason = format!("record {missing} is missing");
-            let damaged = Error::Damaged { location: "here".into(), reason };
-            assert_eq!(gapless("here", first, rows(positions)).unwrap_err(), damaged);
+            let (location, reason) = ("here".into(), "it is missing".into());
+            let damaged = Error::DamagedRecord { location, position: missing, reason };
+            assert_eq!(read("here", first, &lines(positions)).unwrap_err(), damaged);
         }
     }
 
     #[test]
     fn a_newer_record_is_refused_before_it_is_parsed() {
-        let text = r#"{"format":2,"event":"merged","studies":[1,2]}"#.to_owned();
+        let text = r#"{"format":2,"event":"merged","studies":[1,2]}"#;
         let newer = Error::NewerRecord { found: 2, known: FORMAT };
-        assert_eq!(read("here", 0, &[text]).unwrap_err(), newer);
+        assert_eq!(read("here", 0, &[old(0, text)]).unwrap_err(), newer);
+    }
+
+    /// A record of the present format with something in it that is not known here.
+    fn newer_content(text: &str) {
+        for line in [old(3, text), Line::new(3, text.to_owned())] {
+            let error = read("here", 3, &[line]).unwrap_err();
+            assert!(matches!(error, Error::NewerContent { position: 3, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_in_the_present_format_is_from_a_newer_version() {
+        newer_content(r#"{"format":1,"event":"merged","studies":[1,2]}"#);
+        let setting = r#"{"format":1,"event":"created","problem":{"parameters":[{"type":"continuous",
+            "name":"x","low":0.0,"high":1.0}],"objectives":[{"name":"f","direction":"maximise",
+            "cost":1.0}]},"config":{"not_invented_yet":1},"seed":1}"#;
+        newer_content(setting);
+        let damaged = read("here", 0, &[old(0, r#"{"format":1,"event":"told","evaluation":0}"#)]);
+        assert!(matches!(damaged, Err(Error::DamagedRecord { .. })), "a field is missing");
     }
 }

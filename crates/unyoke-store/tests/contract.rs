@@ -4,7 +4,7 @@
 mod places;
 
 use places::{File, Memory, Place, Postgres, parts, record};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use unyoke::{Config, Event, Journal, JournalError, Problem, Record, Study};
 use unyoke_store::{Error, Lease, LeaseState, Store};
@@ -31,11 +31,15 @@ promises! {
     ten_thousand_records_are_kept
     any_text_is_kept
     eight_workers_claim_each_evaluation_once
+    of_eight_workers_with_the_same_list_each_gets_other_evaluations
+    the_first_free_evaluations_of_a_list_are_claimed
     a_live_lease_keeps_everybody_else_out
     an_expired_lease_is_taken_over_as_the_next_attempt
     a_lease_of_no_time_is_expired_at_once
     a_renewed_lease_lasts_from_then_on
     an_expired_lease_is_renewed_unless_somebody_took_over
+    many_leases_are_renewed_at_once_and_those_lost_are_named
+    all_leases_of_an_owner_are_released_at_once
     a_lost_lease_can_do_nothing
     a_released_evaluation_is_free_at_once
     leases_outlast_the_store
@@ -222,6 +226,55 @@ fn eight_workers_claim_each_evaluation_once<P: Place>() {
     assert!(leases.iter().all(|status| status.is_live() && status.lease.attempt == 1));
 }
 
+fn of_eight_workers_with_the_same_list_each_gets_other_evaluations<P: Place>() {
+    let place = P::new();
+    let store = place.begin();
+    let list: Vec<u64> = (0..100).collect();
+    let calls = AtomicUsize::new(0);
+    let mut claimed: Vec<u64> = std::thread::scope(|scope| {
+        let claim_all = |worker: u64| {
+            let (store, list, calls) = (place.open(), &list, &calls);
+            move || -> Vec<u64> {
+                let (owner, mut mine) = (format!("worker {worker}"), vec![]);
+                loop {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    let leases = store.claim_free(list, 1, &owner, MINUTE).unwrap();
+                    // Nothing is only ever said when there is nothing.
+                    let Some(lease) = leases.first() else { return mine };
+                    mine.push(lease.evaluation);
+                }
+            }
+        };
+        let workers: Vec<_> = (0..8).map(|worker| scope.spawn(claim_all(worker))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    claimed.sort_unstable();
+    assert!(claimed.into_iter().eq(0..100));
+    assert!(store.leases().unwrap().iter().all(|status| status.lease.attempt == 1));
+    assert!(calls.into_inner() <= 100 + 8, "one call for each claim, and one that finds nothing");
+}
+
+fn the_first_free_evaluations_of_a_list_are_claimed<P: Place>() {
+    let place = P::new();
+    let store = place.begin();
+    let claimed = |list: &[u64], most: usize, owner: &str| -> Vec<(u64, u32)> {
+        let leases = store.claim_free(list, most, owner, MINUTE).unwrap();
+        assert!(leases.iter().all(|lease| lease.owner == owner));
+        leases.iter().map(|lease| (lease.evaluation, lease.attempt)).collect()
+    };
+    store.claim(5, "ann", MINUTE).unwrap();
+    store.claim(6, "ann", Duration::ZERO).unwrap();
+    let released = store.claim(7, "ann", MINUTE).unwrap().unwrap();
+    store.release(&released).unwrap();
+    assert_eq!(claimed(&[9, 5, 6, 7, 8], 3, "bob"), [(9, 1), (6, 2), (7, 2)], "in this order");
+    assert_eq!(claimed(&[9, 5, 6, 7, 8], 9, "cem"), [(8, 1)]);
+    assert_eq!(claimed(&[9, 5, 6, 7, 8], 9, "bob"), []);
+    assert_eq!(claimed(&[], 9, "bob"), []);
+    assert_eq!(claimed(&[1, 2], 0, "bob"), []);
+    assert_eq!(claimed(&[u64::MAX, 2, u64::MAX, 2], 9, "bob"), [(u64::MAX, 1), (2, 1)]);
+    assert_eq!(store.leases().unwrap().len(), 7);
+}
+
 fn a_live_lease_keeps_everybody_else_out<P: Place>() {
     let place = P::new();
     let store = place.begin();
@@ -276,6 +329,35 @@ fn an_expired_lease_is_renewed_unless_somebody_took_over<P: Place>() {
     place.pass(MINUTE * 2);
     assert!(store.claim(3, "bob", MINUTE).unwrap().is_some());
     assert!(!store.renew(&lease, MINUTE).unwrap());
+}
+
+fn many_leases_are_renewed_at_once_and_those_lost_are_named<P: Place>() {
+    let place = P::new();
+    let store = place.begin();
+    let mut leases = store.claim_free(&[1, 2, 3, 4], 4, "ann", MINUTE).unwrap();
+    store.release(&leases[1]).unwrap();
+    place.pass(MINUTE / 2);
+    let forged = Lease { owner: "bob".into(), ..leases[2].clone() };
+    leases.push(forged.clone());
+    assert_eq!(store.renew_all(&leases, MINUTE).unwrap(), [leases[1].clone(), forged]);
+    assert_eq!(store.renew_all(&[], MINUTE).unwrap(), []);
+    place.pass(MINUTE * 3 / 4);
+    let live: Vec<bool> = store.leases().unwrap().iter().map(|status| status.is_live()).collect();
+    assert_eq!(live, [true, false, true, true]);
+}
+
+fn all_leases_of_an_owner_are_released_at_once<P: Place>() {
+    let place = P::new();
+    let store = place.begin();
+    store.claim_free(&[1, 2, 3], 3, "ann", MINUTE).unwrap();
+    store.claim(4, "bob", MINUTE).unwrap();
+    place.open().release_owner("ann").unwrap();
+    store.release_owner("nobody").unwrap();
+    let states: Vec<LeaseState> = store.leases().unwrap().iter().map(|s| s.state).collect();
+    assert_eq!(states[..3], [LeaseState::Released; 3]);
+    assert!(matches!(states[3], LeaseState::Live { .. }));
+    assert_eq!(store.claim(2, "cem", MINUTE).unwrap().unwrap().attempt, 2);
+    assert_eq!(store.release_owner("a\0b"), Err(Error::BadText { what: "owner" }));
 }
 
 fn a_lost_lease_can_do_nothing<P: Place>() {

@@ -2,11 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod places;
+mod wire;
 
 use places::{Place, Postgres, Shared, client, record, server, unique, with_parameter};
+use std::net::TcpListener;
 use std::time::Duration;
 use unyoke::{Event, FORMAT, Journal, JournalError};
 use unyoke_store::{Error, Location, Store};
+use wire::Wire;
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A database of our own on the server, for what would disturb others.
 struct Database(String);
@@ -82,29 +87,167 @@ fn studies_of_one_database_do_not_see_each_other() {
     assert!(your_store.claim(1, "you", Duration::from_secs(60)).unwrap().is_some());
 }
 
-#[test]
-fn a_lost_connection_is_told_and_made_again() {
-    let place = Postgres::new();
-    drop(place.begin());
+/// The study through a connection that can be found on the server, and how to cut it there.
+fn cuttable(place: &Postgres) -> (Store, impl Fn()) {
     let name = unique("lost_");
     let text = with_parameter(&place.text(), &format!("application_name={name}"));
-    let mut store = Store::open(&Location::parse(&text).unwrap()).unwrap();
-    let cut = || {
+    let store = Store::open(&Location::parse(&text).unwrap()).unwrap();
+    let cut = move || {
         let cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
             WHERE application_name = $1";
-        assert_eq!(client(&server()).execute(cut, &[&name]).unwrap(), 1);
+        assert!(client(&server()).execute(cut, &[&name]).unwrap() > 0);
     };
+    (store, cut)
+}
+
+#[test]
+fn a_connection_that_was_lost_meanwhile_is_made_again() {
+    let place = Postgres::new();
+    drop(place.begin());
+    let (mut store, cut) = cuttable(&place);
     cut();
-    let lost = store.append(1, &[record(1, "me")]).unwrap_err();
-    assert!(
-        matches!(&lost, JournalError::Storage { reason } if reason.contains("reached")),
-        "{lost}"
-    );
-    assert_eq!(store.read(0).unwrap().len(), 1);
     store.append(1, &[record(1, "me")]).unwrap();
     cut();
-    assert!(matches!(store.leases(), Err(Error::Unreachable { .. })));
-    assert_eq!(store.leases(), Ok(Vec::new()));
+    assert_eq!(store.read(0).unwrap().len(), 2);
+    cut();
+    let lease = store.claim(1, "me", MINUTE).unwrap().unwrap();
+    assert!(store.renew(&lease, MINUTE).unwrap());
+    cut();
+    assert!(store.renew(&lease, MINUTE).unwrap());
+    cut();
+    store.release(&lease).unwrap();
+    cut();
+    store.keep_late(1, 1, "late").unwrap();
+    assert_eq!((store.leases().unwrap().len(), store.late().unwrap().len()), (1, 1));
+}
+
+#[test]
+fn an_append_whose_answer_was_lost_is_neither_lost_nor_doubled() {
+    let place = Postgres::new();
+    drop(place.begin());
+    let wire = Wire::new();
+    let mut store = Store::open(&wire.location(&place)).unwrap();
+    wire.swallow("INSERT 0 ", 1);
+    store.append(1, &[record(1, "me"), record(2, "me")]).unwrap();
+    assert_eq!(wire.swallowed(), 1, "it was carried out, and we did not hear of it");
+    assert_eq!(place.open().read(1).unwrap(), [record(1, "me"), record(2, "me")]);
+}
+
+#[test]
+fn an_append_that_remained_undecided_is_recognised_when_it_is_repeated() {
+    let place = Postgres::new();
+    drop(place.begin());
+    let wire = Wire::new();
+    let mut store = Store::open(&wire.location(&place)).unwrap();
+    // Carried out unheard, and unheard as well that it was.
+    wire.swallow("INSERT 0 ", 2);
+    let lost = store.append(1, &[record(1, "me")]).unwrap_err();
+    assert!(lost.is_passing(), "{lost}");
+    assert_eq!(wire.swallowed(), 2);
+    let other = place.open().append(1, &[record(1, "me")]);
+    assert_eq!(other, Err(JournalError::Conflict { expected: 1, found: 2 }), "equal, not the same");
+    store.append(1, &[record(1, "me")]).unwrap();
+    let conflict = store.append(1, &[record(1, "me")]);
+    assert_eq!(conflict, Err(JournalError::Conflict { expected: 1, found: 2 }), "only once");
+    assert_eq!(place.open().read(0).unwrap().len(), 2);
+}
+
+#[test]
+fn a_claim_whose_answer_was_lost_is_ours() {
+    let place = Postgres::new();
+    drop(place.begin());
+    let wire = Wire::new();
+    let store = Store::open(&wire.location(&place)).unwrap();
+    wire.swallow("SELECT 1", 1);
+    let lease = store.claim(7, "me", MINUTE).unwrap().unwrap();
+    assert_eq!((wire.swallowed(), lease.attempt), (1, 1));
+    assert_eq!(store.claim(7, "me", MINUTE).unwrap(), None, "not twice");
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_not_waited_for_endlessly() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let text = format!("postgres://ann@127.0.0.1:{port}/lab?connect_timeout=1&study=s");
+    let error = Store::open(&Location::parse(&text).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::TimedOut { .. }) && error.is_passing(), "{error:?}");
+}
+
+#[test]
+fn leases_are_renewed_while_a_long_read_is_under_way() {
+    let database = Database::new();
+    Store::create(&database.location()).unwrap().append(0, &[record(0, "me")]).unwrap();
+    let store = Store::open(&database.location()).unwrap();
+    let lease = store.claim(1, "me", MINUTE).unwrap().unwrap();
+    let mut locker = client(&database.url());
+    locker.batch_execute("BEGIN; LOCK TABLE unyoke.journal IN ACCESS EXCLUSIVE MODE").unwrap();
+    std::thread::scope(|scope| {
+        let reader = store.clone();
+        let reading = scope.spawn(move || reader.read(0));
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted
+            AND relation = 'unyoke.journal'::regclass";
+        while client(&database.url()).query_one(waiting, &[]).unwrap().get::<_, i64>(0) == 0 {
+            std::thread::yield_now();
+        }
+        assert!(store.renew(&lease, MINUTE).unwrap());
+        store.release(&lease).unwrap();
+        locker.batch_execute("COMMIT").unwrap();
+        assert_eq!(reading.join().unwrap().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn whoever_waits_too_long_is_told_for_whom() {
+    let database = Database::new();
+    Store::create(&database.location()).unwrap().append(0, &[record(0, "me")]).unwrap();
+    database.set("lock_timeout = '200ms'");
+    let mut store = Store::open(&database.location()).unwrap();
+    let name = unique("locker_");
+    let mut locker = client(&with_parameter(&database.url(), &format!("application_name={name}")));
+    locker.batch_execute("BEGIN; LOCK TABLE unyoke.journal IN EXCLUSIVE MODE").unwrap();
+    let busy = store.append(1, &[record(1, "me")]).unwrap_err();
+    let said = busy.to_string();
+    assert!(busy.is_passing() && said.contains(&name), "{said}");
+    assert!(said.contains("idle in transaction"), "{said}");
+    locker.batch_execute("COMMIT").unwrap();
+    store.append(1, &[record(1, "me")]).unwrap();
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_trouble_that_passes() {
+    let database = Database::new();
+    Store::create(&database.location()).unwrap().append(0, &[record(0, "me")]).unwrap();
+    database.set("statement_timeout = '200ms'");
+    let store = Store::open(&database.location()).unwrap();
+    let mut locker = client(&database.url());
+    locker.batch_execute("BEGIN; LOCK TABLE unyoke.lease IN ACCESS EXCLUSIVE MODE").unwrap();
+    let slow = store.leases().unwrap_err();
+    assert!(matches!(slow, Error::TimedOut { .. }) && slow.is_passing(), "{slow:?}");
+    locker.batch_execute("COMMIT").unwrap();
+    assert_eq!(store.leases(), Ok(vec![]));
+}
+
+#[test]
+fn one_altered_digit_is_noticed() {
+    let place = Postgres::new();
+    let mut store = place.begin();
+    store.append(1, &[Event::Told { evaluation: 3, value: 0.125 }.into()]).unwrap();
+    place.execute(
+        "UPDATE unyoke.journal SET record = replace(record, '0.125', '0.126') WHERE study = $1",
+    );
+    let error = store.read(0).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { position: 1, .. }), "{error:?}");
+    let error = Store::open(&place.location()).unwrap_err();
+    assert!(matches!(error, Error::DamagedRecord { position: 1, .. }), "{error:?}");
+}
+
+#[test]
+fn somebody_the_server_does_not_know_is_refused_for_good() {
+    let text =
+        with_parameter(&Postgres::new().text(), "user=there_is_no_such_role&password=hunter2");
+    let error = Store::open(&Location::parse(&text).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::NoAccess { .. }) && !error.is_passing(), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
 }
 
 #[test]
@@ -118,6 +261,7 @@ fn a_server_or_database_that_is_not_there_is_named_without_password() {
     let (host, _) = server.split('?').next().unwrap().rsplit_once('/').unwrap();
     let text = format!("{host}/there_is_no_such_database?study=s");
     let error = Store::open(&Location::parse(&text).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::NoAccess { .. }), "{error:?}");
     assert!(error.to_string().contains("does not exist"), "{error}");
 }
 
@@ -174,9 +318,9 @@ fn a_newer_layout_is_refused_untouched() {
     let database = Database::new();
     database.execute(LAYOUT_1);
     let mut store = Store::open(&database.location()).unwrap();
-    database.execute("UPDATE unyoke.layout SET version = 3");
+    database.execute("UPDATE unyoke.layout SET version = 4");
     let location = database.location().to_string();
-    let refusal = Error::NewerLayout { location, found: 3, known: 2 };
+    let refusal = Error::NewerLayout { location, found: 4, known: 3 };
     assert_eq!(Store::open(&database.location()).unwrap_err(), refusal);
     assert_eq!(Store::create(&database.location()).unwrap_err(), refusal);
     assert!(store.append(1, &[]).is_ok(), "whoever was there before is not thrown out");
@@ -186,7 +330,10 @@ fn a_newer_layout_is_refused_untouched() {
 fn a_newer_record_is_refused_untouched() {
     let place = Postgres::new();
     let store = place.begin();
-    place.execute(r#"INSERT INTO unyoke.journal VALUES ($1, 1, '{"format":9,"event":"merged"}')"#);
+    place.execute(
+        r#"INSERT INTO unyoke.journal (study, position, record)
+        VALUES ($1, 1, '{"format":9,"event":"merged"}')"#,
+    );
     let refusal = Error::NewerRecord { found: 9, known: FORMAT };
     assert_eq!(Store::open(&place.location()).unwrap_err(), refusal);
     assert_eq!(Store::create(&place.location()).unwrap_err(), refusal);
@@ -200,7 +347,8 @@ fn a_missing_record_is_damage() {
     store.append(1, &[record(1, "me"), record(2, "me")]).unwrap();
     place.execute("DELETE FROM unyoke.journal WHERE study = $1 AND position = 1");
     let error = store.read(0).unwrap_err();
-    assert!(error.to_string().contains("record 1 is missing"), "{error}");
+    let reason = "it is missing".to_owned();
+    assert_eq!(error, JournalError::Damaged { position: 1, reason });
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn a_file_nobody_may_write_is_refused() {
 fn a_missing_folder_is_named() {
     let place = File::new();
     let refusal = create(&place.path().join("deeper").join("study.db")).unwrap_err();
-    assert!(matches!(refusal, Error::Unreachable { .. }), "{refusal:?}");
+    assert!(matches!(refusal, Error::NoAccess { .. }), "{refusal:?}");
 }
 
 #[test]
@@ -159,6 +159,7 @@ fn check_damage(place: &File, damage: impl Fn(&mut Vec<u8>)) {
     let outcome = open(&place.path()).map(|store| store.read(0));
     match outcome {
         Err(Error::Damaged { .. } | Error::NotAStudy { .. }) => (),
+        Ok(Err(JournalError::Damaged { .. })) => (),
         Ok(Err(JournalError::Storage { reason })) => {
             assert!(reason.contains("damaged"), "{reason}")
         }
@@ -186,8 +187,53 @@ fn a_missing_record_is_damage() {
     let thief = Connection::open(place.path()).unwrap();
     thief.execute("DELETE FROM journal WHERE position = 70", []).unwrap();
     let error = place.open().read(0).unwrap_err();
-    assert!(error.to_string().contains("record 70 is missing"), "{error}");
+    let reason = "it is missing".to_owned();
+    assert_eq!(error, JournalError::Damaged { position: 70, reason });
     assert_eq!(place.open().read(71).unwrap().len(), 129);
+}
+
+#[test]
+fn one_altered_digit_is_noticed() {
+    let place = closed();
+    place.open().append(200, &[Event::Told { evaluation: 3, value: 0.125 }.into()]).unwrap();
+    place.open().append(201, &[record(201, "after")]).unwrap();
+    let thief = Connection::open(place.path()).unwrap();
+    let alter =
+        "UPDATE journal SET record = replace(record, '0.125', '0.126') WHERE position = 200";
+    assert_eq!(thief.execute(alter, []), Ok(1));
+    let error = place.open().read(0).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { position: 200, .. }), "{error:?}");
+    assert!(error.to_string().contains("checksum"), "{error}");
+    thief.execute("DELETE FROM journal WHERE position = 201", []).unwrap();
+    let error = open(&place.path()).unwrap_err();
+    assert!(matches!(error, Error::DamagedRecord { position: 200, .. }), "{error:?}");
+}
+
+#[test]
+fn what_a_newer_version_added_is_not_called_damage() {
+    let place = closed();
+    let newer = Connection::open(place.path()).unwrap();
+    let insert = "INSERT INTO journal (position, record) VALUES (200, ?1)";
+    for text in [
+        r#"{"format":1,"event":"merged","studies":[1,2]}"#,
+        r#"{"format":1,"event":"told","evaluation":3,"value":0.5,"weight":2}"#,
+    ] {
+        newer.execute(insert, [text]).unwrap();
+        let error = place.open().read(0).unwrap_err().to_string();
+        assert!(error.contains("record 200") && error.contains("newer Unyoke"), "{error}");
+        newer.execute("DELETE FROM journal WHERE position = 200", []).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_a_second_name_is_refused_untouched() {
+    let place = closed();
+    fs::hard_link(place.path(), place.path().with_extension("link")).unwrap();
+    let refusal = refused_untouched(&place.path());
+    assert_eq!(refusal, Error::HardLinked { path: place.path(), links: 2 });
+    fs::remove_file(place.path().with_extension("link")).unwrap();
+    assert_eq!(place.open().read(0).unwrap().len(), 200);
 }
 
 #[test]
@@ -211,10 +257,10 @@ fn nothing_is_acknowledged_that_goes_into_a_file_nobody_will_find() {
 fn a_newer_layout_is_refused_untouched() {
     let place = closed();
     let newer = Connection::open(place.path()).unwrap();
-    newer.execute_batch("CREATE TABLE merged (study TEXT); PRAGMA user_version = 3;").unwrap();
+    newer.execute_batch("CREATE TABLE merged (study TEXT); PRAGMA user_version = 4;").unwrap();
     drop(newer);
     let location = place.path().display().to_string();
-    let refusal = Error::NewerLayout { location, found: 3, known: 2 };
+    let refusal = Error::NewerLayout { location, found: 4, known: 3 };
     assert_eq!(refused_untouched(&place.path()), refusal);
 }
 
@@ -223,7 +269,7 @@ fn a_newer_record_is_refused_untouched() {
     let place = closed();
     let newer = Connection::open(place.path()).unwrap();
     let record = format!(r#"{{"format":{},"event":"merged","studies":[1,2]}}"#, FORMAT + 1);
-    newer.execute("INSERT INTO journal VALUES (200, ?1)", [&record]).unwrap();
+    newer.execute("INSERT INTO journal (position, record) VALUES (200, ?1)", [&record]).unwrap();
     drop(newer);
     let refusal = Error::NewerRecord { found: FORMAT + 1, known: FORMAT };
     assert_eq!(refused_untouched(&place.path()), refusal);
@@ -234,13 +280,13 @@ fn not_even_the_log_of_what_is_newer_is_touched() {
     let place = File::new();
     drop(place.begin());
     let newer = Connection::open(place.path()).unwrap();
-    newer.execute_batch("PRAGMA user_version = 3;").unwrap();
+    newer.execute_batch("PRAGMA user_version = 4;").unwrap();
     let crashed = File::new();
     for name in ["study.db", "study.db-wal"] {
         fs::copy(place.path().with_file_name(name), crashed.path().with_file_name(name)).unwrap();
     }
     let refusal = refused_untouched(&crashed.path());
-    assert!(matches!(refusal, Error::NewerLayout { found: 3, .. }), "{refusal:?}");
+    assert!(matches!(refusal, Error::NewerLayout { found: 4, .. }), "{refusal:?}");
 }
 
 #[test]
@@ -248,7 +294,8 @@ fn a_newer_record_that_arrives_later_is_refused_too() {
     let place = closed();
     let mut store = place.open();
     let newer = Connection::open(place.path()).unwrap();
-    newer.execute(r#"INSERT INTO journal VALUES (200, '{"format":9}')"#, []).unwrap();
+    let insert = r#"INSERT INTO journal (position, record) VALUES (200, '{"format":9}')"#;
+    newer.execute(insert, []).unwrap();
     let refusal = JournalError::Format { found: 9, known: FORMAT };
     assert_eq!(store.read(200), Err(refusal));
     let conflict = JournalError::Conflict { expected: 200, found: 201 };
@@ -272,6 +319,8 @@ fn an_older_layout_is_brought_up_to_date() {
     Connection::open(place.path()).unwrap().execute_batch(LAYOUT_1).unwrap();
     let store = place.open();
     assert_eq!(store.read(0).unwrap(), [Event::Told { evaluation: 3, value: 0.5 }.into()]);
+    store.clone().append(1, &[record(1, "with a checksum")]).unwrap();
+    assert_eq!(place.open().read(0).unwrap().len(), 2);
     assert!(store.claim(3, "me", Duration::from_secs(1)).unwrap().is_some());
     assert_eq!(place.open().leases().unwrap().len(), 1);
 }

@@ -46,6 +46,20 @@ const FARTHEST_REFERENCE: f64 = 1e30;
 const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
 const HYPERVOLUME_DESIGNS: usize = 64;
 
+/// Designs that differ by less than this part of the range of each parameter are practically the
+/// same: two searches that did not know of each other found the same optimum.
+const NEAR: f64 = 1e-3;
+
+/// What has become of a suggestion.
+pub(crate) enum Renewed {
+    /// This can be asked for: the suggestion under its new number, or what must come before it.
+    Valid(Suggestion),
+    /// Nothing may be asked for now.
+    NotAllowed,
+    /// It must be searched for again.
+    Outdated,
+}
+
 /// The engine at work on a history.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Engine<'h> {
@@ -77,6 +91,61 @@ impl<'h> Engine<'h> {
             }
             Planned::Nothing => Ok(None),
         }
+    }
+
+    /// Whether a suggestion that was searched for earlier can be asked for now that others have
+    /// written to the journal. Knowing more, a search might choose something else; but what it
+    /// chose is still worth its price unless it would repeat what was written.
+    pub(crate) fn renew(&self, earlier: &Suggestion, allowed: Allowed<'_>) -> Result<Renewed> {
+        match plan::next(self.history, allowed)? {
+            // What needs no model comes first, and costs nothing to choose.
+            Planned::Given { x, objective, note } => {
+                return Ok(Renewed::Valid(self.given(&x, objective, note)));
+            }
+            Planned::Nothing => return Ok(Renewed::NotAllowed),
+            Planned::Search if earlier.is_searched() => {}
+            Planned::Search => return Ok(Renewed::Outdated),
+        }
+        let objective = self.problem().objective_index(&earlier.objective)?;
+        let option = match self.config().algorithm.is_coupled() {
+            true => (0..self.problem().objectives.len()).collect(),
+            false => vec![objective],
+        };
+        let is_outdated = !self.has_current_costs(earlier)? || self.repeats(earlier, &option)?;
+        Ok(match allowed(&option) {
+            _ if is_outdated => Renewed::Outdated,
+            Permission::Granted => {
+                let evaluation = self.history.evaluations.len() as u64;
+                Renewed::Valid(Suggestion { evaluation, ..earlier.clone() })
+            }
+            // Something else may be permitted.
+            Permission::Later | Permission::Never => Renewed::Outdated,
+        })
+    }
+
+    /// Whether nothing that was compared costs more or less than when it was compared.
+    fn has_current_costs(&self, earlier: &Suggestion) -> Result<bool> {
+        let cost = |name: &String| Ok(self.history.cost(self.problem().objective_index(name)?));
+        for row in &earlier.options {
+            let now: f64 = row.objectives.iter().map(cost).sum::<Result<f64>>()?;
+            if now != row.cost {
+                return Ok(false);
+            }
+        }
+        Ok(cost(&earlier.objective)? == earlier.cost)
+    }
+
+    /// Whether one of these objectives was meanwhile evaluated at the same design, or was asked for
+    /// at practically the same one.
+    fn repeats(&self, earlier: &Suggestion, objectives: &[usize]) -> Result<bool> {
+        let x = self.history.space.encode(&earlier.design)?;
+        let near = |at: &[f64]| at.iter().zip(&x).all(|(a, b)| (a - b).abs() <= NEAR);
+        let mut written = self.history.evaluations.iter().skip(earlier.evaluation as usize);
+        let is_near = written.any(|e| {
+            let counts = e.status != Status::Withdrawn && objectives.contains(&e.objective);
+            counts && near(self.history.point(e.id))
+        });
+        Ok(is_near || objectives.iter().any(|m| self.is_taken_for(*m, &x)))
     }
 
     /// What a search chooses among: the objectives one by one, or all together.

@@ -99,6 +99,15 @@ pub enum Error {
     /// The journal could not be read or written.
     #[error(transparent)]
     Journal(JournalError),
+    /// Others wrote to the journal each time before this program could.
+    #[error(
+        "other programs wrote to the study {times} times before this one could; nothing was lost: \
+         start it again, with fewer programs at a time"
+    )]
+    Contended {
+        /// How often.
+        times: u32,
+    },
     /// A journal written by a newer version of this crate.
     #[error("the journal has format {found}, this version reads up to format {known}")]
     Format {
@@ -122,6 +131,18 @@ pub enum Error {
 
 /// Result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes
+    /// sense: see [`JournalError::is_passing`].
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Journal(error) => error.is_passing(),
+            Self::Contended { .. } => true,
+            _ => false,
+        }
+    }
+}
 
 impl From<JournalError> for Error {
     // Not derived: a format is refused in the same words wherever it is noticed.
@@ -168,12 +189,35 @@ pub enum JournalError {
         /// The newest format known here.
         known: u32,
     },
-    /// The file or database failed.
+    /// A record is not what was written, or is missing.
+    #[error("record {position} of the journal is damaged: {reason}")]
+    Damaged {
+        /// The record, counting from zero.
+        position: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file or database failed, and will again: somebody has to do something about it.
     #[error("the journal could not be reached: {reason}")]
     Storage {
         /// What it said.
         reason: String,
     },
+    /// The file or database cannot be used at the moment: others lock it, or a server restarts.
+    ///
+    /// What was to be written may or may not have been: read before deciding afresh.
+    #[error("the journal cannot be reached at the moment: {reason}")]
+    Unavailable {
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl JournalError {
+    /// Whether this may pass without anybody doing anything, so that trying again later makes sense.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::Unavailable { .. })
+    }
 }
 
 fn lines(mistakes: &[Mistake]) -> String {
@@ -279,5 +323,15 @@ mod tests {
         assert_eq!(error, Error::Format { found: 9, known: 1 });
         let conflict = JournalError::Conflict { expected: 1, found: 2 };
         assert_eq!(Error::from(conflict.clone()), Error::Journal(conflict));
+    }
+
+    #[test]
+    fn only_trouble_of_the_journal_can_pass() {
+        let reason = String::new;
+        assert!(Error::from(JournalError::Unavailable { reason: reason() }).is_passing());
+        assert!(Error::from(JournalError::Conflict { expected: 1, found: 2 }).is_passing());
+        assert!(!Error::from(JournalError::Storage { reason: reason() }).is_passing());
+        assert!(!Error::from(JournalError::Format { found: 9, known: 1 }).is_passing());
+        assert!(!Error::UnknownEvaluation { id: 3 }.is_passing());
     }
 }

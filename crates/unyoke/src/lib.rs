@@ -27,6 +27,7 @@ mod front;
 mod suggestion;
 mod plan;
 mod engine;
+mod contention;
 mod study;
 
 #[cfg(test)]
@@ -47,6 +48,6 @@ pub use problem::{
     Direction, GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem,
     ProblemBuilder, Scale,
 };
-pub use study::Study;
+pub use study::{Asked, Study};
 pub use suggestion::{Note, OptionRow, Suggestion};
 pub use surrogate::ModelNote;

@@ -4,8 +4,9 @@
 //! or opened elsewhere goes on exactly as it would have. What it says is worked out in `engine`.
 
 use crate::config::Config;
+use crate::contention::Contention;
 use crate::design::Design;
-use crate::engine::Engine;
+use crate::engine::{Engine, Renewed};
 use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Record};
 use crate::front::{Front, FrontPoint};
@@ -15,8 +16,21 @@ use crate::plan::Permission;
 use crate::problem::Problem;
 use crate::suggestion::{Note, OptionRow, Suggestion};
 
-/// How often an append is tried again when others write to the same journal.
-const ATTEMPTS: usize = 64;
+/// How often a suggestion is computed again because others asked for the same thing first.
+const SEARCHES: u32 = 64;
+
+/// What became of a suggestion that was to be asked for; see [`Study::ask_for`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// It is pending now, under the number it has here. If something had to come first, such as an
+    /// initial evaluation, this is what is pending instead.
+    Recorded(Suggestion),
+    /// Nothing may be asked for now.
+    NotAllowed,
+    /// Others asked for the same thing, prices changed, or it is not permitted any more: choose
+    /// again.
+    Outdated,
+}
 
 /// A multi-objective optimisation under way.
 ///
@@ -85,6 +99,11 @@ impl<J: Journal> Study<J> {
         Ok(())
     }
 
+    /// How many records of the journal it has taken in: the same number, the same state.
+    pub fn position(&self) -> u64 {
+        self.history.position
+    }
+
     /// What is optimised.
     pub fn problem(&self) -> &Problem {
         &self.history.problem
@@ -130,13 +149,14 @@ impl<J: Journal> Study<J> {
     /// May be called again before results are told: pending evaluations count as if they had
     /// returned what the models expect, so no two workers are sent to the same place.
     pub fn ask(&mut self) -> Result<Suggestion> {
-        for _ in 0..ATTEMPTS {
+        let all = |_: &Self, _: &[usize]| Permission::Granted;
+        for _ in 0..SEARCHES {
             let suggestion = self.suggest()?;
-            if self.asked(&suggestion)? {
-                return Ok(suggestion);
+            if let Asked::Recorded(asked) = self.record_asked(suggestion, &all)? {
+                return Ok(asked);
             }
         }
-        Err(self.too_busy())
+        Err(Error::Contended { times: SEARCHES })
     }
 
     /// Like [`Study::ask`], among the evaluations that `allowed` permits: the one of them that is
@@ -168,13 +188,49 @@ impl<J: Journal> Study<J> {
         &mut self,
         allowed: impl Fn(&Self, &[usize]) -> Permission,
     ) -> Result<Option<Suggestion>> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..SEARCHES {
             let Some(suggestion) = self.suggest_where(&allowed)? else { return Ok(None) };
-            if self.asked(&suggestion)? {
-                return Ok(Some(suggestion));
+            match self.record_asked(suggestion, &allowed)? {
+                Asked::Recorded(asked) => return Ok(Some(asked)),
+                Asked::NotAllowed => return Ok(None),
+                Asked::Outdated => {}
             }
         }
-        Err(self.too_busy())
+        Err(Error::Contended { times: SEARCHES })
+    }
+
+    /// Asks for a suggestion that was chosen earlier, by [`Study::suggest_where`] of this study or
+    /// of a clone on another thread, while others may have written to the journal.
+    ///
+    /// It is not computed again when only results or other evaluations arrived: it gets the next
+    /// free number, provided that `allowed` permits it now, that prices are the same, and that
+    /// nobody asked for the same objective at practically the same design meanwhile.
+    ///
+    /// ```
+    /// use unyoke::{Asked, Permission, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("mass", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// for _ in 0..8 {
+    ///     let suggestion = study.ask()?;
+    ///     study.tell(suggestion.evaluation, suggestion.design.real("x").unwrap_or_default())?;
+    /// }
+    /// let allowed = |_: &Study, _: &[usize]| Permission::Granted;
+    /// let chosen = study.suggest()?;
+    /// assert!(matches!(study.ask_for(chosen.clone(), allowed)?, Asked::Recorded(_)));
+    /// assert_eq!(study.ask_for(chosen, allowed)?, Asked::Outdated);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn ask_for(
+        &mut self,
+        suggestion: Suggestion,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Asked> {
+        match self.engine().renew(&suggestion, &|objectives| allowed(self, objectives))? {
+            Renewed::Valid(renewed) => self.record_as(suggestion, renewed, &allowed),
+            Renewed::NotAllowed => Ok(Asked::NotAllowed),
+            Renewed::Outdated => Ok(Asked::Outdated),
+        }
     }
 
     /// What [`Study::ask_where`] would choose now, without asking for it.
@@ -187,8 +243,37 @@ impl<J: Journal> Study<J> {
         Ok(found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted)))
     }
 
-    /// Writes down that a suggestion was asked for. False if somebody else wrote first: then it is
-    /// to be chosen again, knowing what they wrote.
+    fn record_asked(
+        &mut self,
+        suggestion: Suggestion,
+        allowed: &impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Asked> {
+        self.record_as(suggestion.clone(), suggestion, allowed)
+    }
+
+    /// Writes down that `next` was asked for. Whenever others write first, that is again what has
+    /// become of the suggestion as it was `chosen`.
+    fn record_as(
+        &mut self,
+        chosen: Suggestion,
+        mut next: Suggestion,
+        allowed: &impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Asked> {
+        let mut contention = Contention::default();
+        while !self.asked(&next)? {
+            contention.wait()?;
+            self.refresh()?;
+            let renewed = self.engine().renew(&chosen, &|objectives| allowed(self, objectives))?;
+            next = match renewed {
+                Renewed::Valid(renewed) => renewed,
+                Renewed::NotAllowed => return Ok(Asked::NotAllowed),
+                Renewed::Outdated => return Ok(Asked::Outdated),
+            };
+        }
+        Ok(Asked::Recorded(next))
+    }
+
+    /// Writes down that a suggestion was asked for. False if somebody else wrote first.
     fn asked(&mut self, suggestion: &Suggestion) -> Result<bool> {
         let event = Event::Asked {
             evaluation: suggestion.evaluation,
@@ -199,7 +284,7 @@ impl<J: Journal> Study<J> {
         };
         match self.append(event) {
             Ok(()) => Ok(true),
-            Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh().map(|()| false),
+            Err(Error::Journal(JournalError::Conflict { .. })) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -214,7 +299,7 @@ impl<J: Journal> Study<J> {
         self.check()?;
         let found = self.engine().suggest(&|_| Permission::Granted)?;
         // Where everything is permitted there always is a suggestion.
-        found.ok_or_else(|| self.too_busy())
+        found.ok_or(Error::Contended { times: 0 })
     }
 
     /// Records the value of an evaluation. NaN and infinities are failures, not values.
@@ -330,7 +415,8 @@ impl<J: Journal> Study<J> {
         for (design, objective, value) in results {
             self.check_result(design, objective, *value)?;
         }
-        for _ in 0..ATTEMPTS {
+        let mut contention = Contention::default();
+        loop {
             let chosen = choose(&self.history);
             let mut history = self.history.clone();
             let mut records = Vec::with_capacity(chosen.len());
@@ -345,11 +431,11 @@ impl<J: Journal> Study<J> {
                     self.history = history;
                     return Ok(chosen);
                 }
-                Err(JournalError::Conflict { .. }) => self.refresh()?,
+                Err(JournalError::Conflict { .. }) => contention.wait()?,
                 Err(error) => return Err(error.into()),
             }
+            self.refresh()?;
         }
-        Err(self.too_busy())
     }
 
     /// Whether somebody may have measured this.
@@ -411,14 +497,15 @@ impl<J: Journal> Study<J> {
 
     /// Appends an event made from the latest state, again if others append at the same time.
     fn record(&mut self, mut event: impl FnMut(&History) -> Result<Event>) -> Result<()> {
-        for _ in 0..ATTEMPTS {
+        let mut contention = Contention::default();
+        loop {
             let next = event(&self.history)?;
             match self.append(next) {
-                Err(Error::Journal(JournalError::Conflict { .. })) => self.refresh()?,
+                Err(Error::Journal(JournalError::Conflict { .. })) => contention.wait()?,
                 outcome => return outcome,
             }
+            self.refresh()?;
         }
-        Err(self.too_busy())
     }
 
     /// Appends to the journal first, to the history once that has succeeded.
@@ -428,10 +515,5 @@ impl<J: Journal> Study<J> {
         let at = self.history.position;
         self.journal.append(at, std::slice::from_ref(&record))?;
         self.history.apply(&record)
-    }
-
-    fn too_busy(&self) -> Error {
-        let position = self.history.position;
-        Error::Journal(JournalError::Conflict { expected: position, found: position + 1 })
     }
 }

@@ -48,6 +48,15 @@ impl Suggestion {
         self.notes.contains(&Note::InitialDesign)
     }
 
+    /// Whether models were searched for it: then it was expensive to compute.
+    pub fn is_searched(&self) -> bool {
+        let is_planned = |note: &Note| {
+            use Note::{Exhausted, InitialDesign, NoValues, SameDesign, SpaceFilling};
+            matches!(note, InitialDesign | NoValues | SpaceFilling | SameDesign | Exhausted)
+        };
+        !self.notes.iter().any(is_planned)
+    }
+
     /// The second-best row, if there is one.
     pub fn runner_up(&self) -> Option<&OptionRow> {
         let rows = self.options.iter().enumerate().filter(|(i, _)| Some(*i) != self.chosen);

@@ -4,14 +4,17 @@ use clap::Args;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::Path;
+use signal_hook::low_level::{emulate_default_handler, exit};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unyoke::{Status, Study};
 use unyoke_run::{Ending, Interrupt, Runner, StudyFile, Summary, Supervisor};
 
 use crate::arguments::StudyArgument;
 use crate::commands::{front, report};
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::live::View;
 use crate::output::{Form, complain, say, say_json};
 use crate::words::{count, short};
@@ -28,7 +31,8 @@ const SHOWN: usize = 12;
   unyoke run beam.toml --json | jq .spent
 
 Ctrl-C once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and made
-again by the next run. If the program is killed, commands go on; the next run finds their results.
+again by the next run. Three times: the program ends at once and leaves what runs to itself, for the
+next run to find. If the program is killed, commands go on; the next run finds their results.
 Several programs may run one study: they share the work.
 
 The exit code is 0 if the run ended as planned, 1 if an objective never gave a value, 130 after Ctrl-C.")]
@@ -56,21 +60,52 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
     file.budget.cost = arguments.cost.or(file.budget.cost);
     let interrupt = Interrupt::default();
-    listen_for_signals(&interrupt);
+    let signals = SignalHandling::new(&interrupt);
     let mut view = View::new(&file);
     let mut show = |progress| view.show(progress);
     let supervisor = Supervisor::this_program("supervise")?;
     let summary = Runner::new(&file, supervisor, interrupt, &mut show).and_then(Runner::run);
     view.close();
+    // Everything is recorded: from here on, a signal just ends the program.
+    signals.restore();
     conclude(arguments, &file, &summary?, form)
 }
 
-/// Passes Ctrl-C on, and what else asks programs to end. Where that is impossible, such a signal
-/// ends the program, which loses nothing.
-fn listen_for_signals(interrupt: &Interrupt) {
-    let interrupt = interrupt.clone();
-    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-        std::thread::spawn(move || signals.forever().for_each(|_| interrupt.ask()));
+/// What Ctrl-C does, and what else asks programs to end.
+struct SignalHandling {
+    /// Whether it does again what it does to any program.
+    restored: Arc<AtomicBool>,
+}
+
+impl SignalHandling {
+    /// The first two signals are passed on. The third ends the program at once, whatever it waits
+    /// for: commands go on, and the next run finds their results. Where signals cannot be listened
+    /// for, the first ends it, which loses nothing.
+    fn new(interrupt: &Interrupt) -> Self {
+        let (interrupt, restored) = (interrupt.clone(), Arc::<AtomicBool>::default());
+        let is_restored = restored.clone();
+        let handle = move |signal| {
+            interrupt.ask();
+            if is_restored.load(Ordering::SeqCst) {
+                let _ = emulate_default_handler(signal);
+            }
+            if interrupt.times() > 2 {
+                exit(i32::from(INTERRUPTED));
+            }
+        };
+        // Registered on the thread: without one to hear them, signals must do what they always do.
+        let listen = move || {
+            if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+                signals.forever().for_each(handle);
+            }
+        };
+        let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(listen);
+        Self { restored }
+    }
+
+    /// From now on signals do what they do to any program.
+    fn restore(&self) {
+        self.restored.store(true, Ordering::SeqCst);
     }
 }
 
@@ -81,39 +116,63 @@ fn conclude(
     summary: &Summary,
     form: Form,
 ) -> Result<ExitCode, Failure> {
-    let looked = file.look()?;
+    let looked = match file.look() {
+        // The database is still lost, and somebody did not want to wait for it.
+        Err(error) if summary.ending == Ending::Interrupted && error.is_passing() => {
+            complain(&error.to_string());
+            return Err(Failure::Interrupted);
+        }
+        looked => looked?,
+    };
     let study = &looked.study;
     warn_of_settings(file, study);
     let trade_offs = match front::has_values(study) {
         true => Some(study.front(SHOWN)?),
         false => None,
     };
-    let report = match arguments.no_report || trade_offs.is_none() {
-        true => None,
-        false => Some(report::write(file, &looked)?),
-    };
     let ending = in_words(&summary.ending);
-    match form {
-        Form::Json => say_json(&json!({
-            "ending": ending,
-            "spent": summary.spent,
-            "finished": summary.finished,
-            "failed": summary.failed,
-            "pending": summary.pending,
-            "front": trade_offs.as_ref().map(front::as_json),
-            "report": report.as_deref().map(Path::to_string_lossy),
-        }))?,
+    let is_wanted = !arguments.no_report && trade_offs.is_some();
+    let report = match form {
+        Form::Json => {
+            let report = is_wanted.then(|| report::write(file, &looked)).transpose();
+            say_json(&json!({
+                "ending": ending,
+                "spent": summary.spent,
+                "finished": summary.finished,
+                "failed": summary.failed,
+                "pending": summary.pending,
+                "suggestions": {
+                    "computed": summary.suggestions.computed,
+                    "outdated": summary.suggestions.outdated,
+                },
+                "front": trade_offs.as_ref().map(front::as_json),
+                "report": report.as_ref().ok().and_then(Option::as_deref).map(Path::to_string_lossy),
+            }))?;
+            report
+        }
         Form::Table => {
+            // The front first: a report may take long, and may be impossible.
             if let Some(trade_offs) = &trade_offs {
                 say(&front::table(study, trade_offs))?;
                 say("expected values ± one standard deviation; * was measured there")?;
             }
-            if let Some(report) = &report {
+            say(&spending(file, summary, &ending))?;
+            let report = is_wanted.then(|| report::write(file, &looked)).transpose();
+            if let Ok(Some(report)) = &report {
                 say(&format!("report: {}", report.display()))?;
             }
-            say(&spending(file, summary, &ending))?;
+            report
         }
-    }
+    };
+    judge(study, summary, report)
+}
+
+/// Whether the run ended as planned.
+fn judge(
+    study: &Study,
+    summary: &Summary,
+    report: Result<Option<PathBuf>, Failure>,
+) -> Result<ExitCode, Failure> {
     match &summary.ending {
         Ending::Interrupted => Err(Failure::Interrupted),
         Ending::CannotStart { objective, reason } => {
@@ -124,7 +183,7 @@ fn conclude(
         ))),
         _ => match never_worked(study) {
             Some(reason) => Err(Failure::Refused(reason)),
-            None => Ok(ExitCode::SUCCESS),
+            None => report.map(|_| ExitCode::SUCCESS),
         },
     }
 }

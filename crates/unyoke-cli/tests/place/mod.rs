@@ -43,6 +43,15 @@ command = [\"/bin/sh\", \"log.sh\", \"awk\", \"BEGIN {{ print (1 - {x}) ^ 2 }}\"
 /// Writes down that it begins, then does what its arguments say.
 const LOG: &str = "echo \"$UNYOKE_EVALUATION $UNYOKE_ATTEMPT\" >> starts\nexec \"$@\"\n";
 
+/// So much effort that a search does not come to its end.
+pub(crate) const ENDLESS_SEARCH: &str = "
+[engine]
+weights = 2
+search = { raw = 30000000, restarts = 1, iterations = 3 }
+discretisation = { sobol = { points = 8 } }
+front = { population = 8, generations = 3 }
+";
+
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -51,6 +60,13 @@ impl Place {
         let place = Self(tempfile::tempdir().unwrap());
         place.write("study.toml", &format!("{text}{ENGINE}"));
         place.write("log.sh", LOG);
+        place
+    }
+
+    /// The same with a search that does not end.
+    pub(crate) fn with_endless_search(text: &str) -> Self {
+        let place = Self::new(text);
+        place.write("study.toml", &format!("{text}{ENDLESS_SEARCH}"));
         place
     }
 
@@ -82,6 +98,15 @@ impl Place {
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let all: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         serde_json::from_str(&self.text(&all)).unwrap()
+    }
+
+    /// Looks again and again until `is_so`, for minutes if need be.
+    pub(crate) fn await_that(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
+        let began = std::time::Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed().as_secs() < 300, "{what}: not within minutes");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
     }
 
     /// What a command complains about, which must end with this code.

@@ -8,14 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde::Deserialize;
 use unyoke::Design;
+use unyoke_store::Location;
 
-use super::folder;
 use super::outcome::Outcome;
-use super::spec::Spec;
-use super::system::Group;
+use super::spec::{Asked, Spec};
+use super::{custody, folder, orphan};
 use crate::error::{Error, Result};
 
 /// What to start as a supervisor: a program that calls [`supervise`](crate::supervise) with the
@@ -24,6 +25,8 @@ use crate::error::{Error, Result};
 pub struct Supervisor {
     program: PathBuf,
     arguments: Vec<OsString>,
+    /// Where the study is, if the supervisor should look after its lease when we are gone.
+    store: Option<Location>,
 }
 
 impl Supervisor {
@@ -33,7 +36,21 @@ impl Supervisor {
         arguments: impl IntoIterator<Item = A>,
     ) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { program: program.into(), arguments }
+        Self { program: program.into(), arguments, store: None }
+    }
+
+    /// The same for a study in a database, which goes on elsewhere when this program is killed: the
+    /// supervisor then keeps the lease of its evaluation, and hands in the value. A study in a file
+    /// goes on here, where the next program finds the folder.
+    #[must_use]
+    pub fn of_study_at(mut self, location: &Location) -> Self {
+        self.store = Some(location.clone()).filter(|at| matches!(at, Location::Postgres(_)));
+        self
+    }
+
+    /// Whether it looks after the lease of its evaluation when the program is gone.
+    pub(crate) fn keeps_leases(&self) -> bool {
+        self.store.is_some()
     }
 
     /// The program that is running, with a subcommand for the purpose.
@@ -43,6 +60,9 @@ impl Supervisor {
     }
 }
 
+/// For a killed process to disappear, before it is looked for again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// How an attempt stands.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -51,8 +71,8 @@ pub enum State {
     NotStarted,
     /// Its supervisor is alive.
     Running,
-    /// Its supervisor died, but the command it left behind is still there. There will be no result;
-    /// to start it again now would be to run it twice at once.
+    /// Its supervisor died, but something that the command started is still there. There will be no
+    /// result; to start it again now would be to run it twice at once.
     Orphaned,
     /// It came to its end.
     Finished(Box<Outcome>),
@@ -69,6 +89,11 @@ pub enum Death {
         /// Its last words, if it had any.
         said: Option<String>,
     },
+    /// The same before the command began: nothing was measured, and nothing is paid.
+    NeverBegan {
+        /// The last words of the supervisor, if it had any.
+        said: Option<String>,
+    },
     /// There is an `exit.json` that cannot be read.
     Damaged {
         /// What is wrong with it.
@@ -80,7 +105,12 @@ impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vanished { said: None } => write!(f, "the supervisor disappeared"),
-            Self::Vanished { said: Some(said) } => write!(f, "the supervisor gave up: {said}"),
+            Self::NeverBegan { said: None } => {
+                write!(f, "the supervisor disappeared before the command began")
+            }
+            Self::Vanished { said: Some(said) } | Self::NeverBegan { said: Some(said) } => {
+                write!(f, "the supervisor gave up: {said}")
+            }
             Self::Damaged { reason } => write!(f, "the outcome cannot be read: {reason}"),
         }
     }
@@ -122,7 +152,11 @@ impl Attempt {
     pub fn start(folder: &Path, spec: &Spec, supervisor: &Supervisor) -> Result<Self> {
         let folder = std::path::absolute(folder).map_err(Error::io(folder))?;
         let Prepared { lock, log } = prepare(&folder, spec)?;
-        let child = Command::new(&supervisor.program)
+        let mut command = Command::new(&supervisor.program);
+        if let Some(store) = &supervisor.store {
+            command.env(custody::STORE, store.with_password());
+        }
+        let child = command
             .args(&supervisor.arguments)
             .arg(&folder)
             // The lock goes with it: it is held from before the folder had its name until the
@@ -149,8 +183,30 @@ impl Attempt {
 
     /// Whether an attempt that was started earlier measures this objective at this design.
     pub fn measures(folder: &Path, objective: &str, design: &Design) -> Result<bool> {
-        let asked: Option<Asked> = folder::read_json(&folder.join(folder::DESIGN))?;
-        Ok(asked.is_some_and(|asked| asked.objective == objective && asked.design == *design))
+        let wanted = Asked { objective: objective.to_owned(), design: design.clone() };
+        let certified = match folder::read_json(&folder.join(folder::EXIT)) {
+            Ok(Some(Certified { measured: Some(measured) })) => return Ok(measured == wanted),
+            Ok(certified) => certified.is_some(),
+            // A damaged one says nothing.
+            Err(Error::BadFile { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        match folder::read_json::<Asked>(&folder.join(folder::DESIGN)) {
+            Ok(Some(asked)) => Ok(asked == wanted),
+            // Torn when the system went down, with the attempt, which left no result.
+            Ok(None) | Err(Error::BadFile { .. }) => Ok(!certified),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where an attempt is, and as which process it runs, for people who wonder what is waited for.
+    pub(crate) fn whereabouts(folder: &Path) -> String {
+        let group = fs::read_to_string(folder.join(folder::GROUP)).unwrap_or_default();
+        let process = match group.trim() {
+            "" => String::new(),
+            group => format!(" as process {group}"),
+        };
+        format!("which runs in {}{process}", folder.display())
     }
 
     /// Where its files are.
@@ -173,7 +229,8 @@ impl Attempt {
         state(&self.folder)
     }
 
-    /// How it stands once nothing of it is running.
+    /// How it stands once nothing of it is running. What an orphan still runs is killed: nobody
+    /// would stop it when its time is over, and it cannot give a result.
     pub fn wait(&mut self) -> Result<State> {
         if let Some(mut child) = self.supervisor.take() {
             child.wait().map_err(Error::io(&self.folder))?;
@@ -181,7 +238,12 @@ impl Attempt {
         loop {
             match state(&self.folder)? {
                 State::Running => folder::wait_for_lock(&self.folder.join(folder::LOCK))?,
-                State::Orphaned => folder::wait_for_lock(&self.folder.join(folder::COMMAND_LOCK))?,
+                State::Orphaned => {
+                    if !orphan::kill(&self.folder) {
+                        folder::wait_for_lock(&self.folder.join(folder::COMMAND_LOCK))?;
+                    }
+                    std::thread::sleep(PAUSE);
+                }
                 settled => return Ok(settled),
             }
         }
@@ -195,9 +257,19 @@ impl Attempt {
                 let path = self.folder.join(folder::STOP);
                 File::create(&path).map(drop).map_err(Error::io(&path))
             }
-            State::Orphaned => kill_orphan(&self.folder),
+            State::Orphaned if orphan::kill(&self.folder) => Ok(()),
+            State::Orphaned => Err(self.unknown_orphan()),
             _ => Ok(()),
         }
+    }
+}
+
+impl Attempt {
+    /// An orphan of which it is not beyond doubt which processes it is.
+    fn unknown_orphan(&self) -> Error {
+        let group = fs::read_to_string(self.folder.join(folder::GROUP)).ok();
+        let group = group.and_then(|text| text.trim().parse().ok());
+        Error::Orphan { folder: self.folder.clone(), group }
     }
 }
 
@@ -213,11 +285,10 @@ impl Drop for Attempt {
     }
 }
 
-/// What `design.json` says of the evaluation.
+/// What `exit.json` says of the evaluation; earlier versions did not say it.
 #[derive(Debug, Deserialize)]
-struct Asked {
-    objective: String,
-    design: Design,
+struct Certified {
+    measured: Option<Asked>,
 }
 
 /// What the supervisor inherits.
@@ -237,13 +308,13 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
         .tempdir_in(parent)
         .map_err(Error::io(parent))?;
     folder::write_json(&staging.path().join(folder::DESIGN), &spec.design_file())?;
-    folder::write_json(&staging.path().join(folder::COMMAND), &spec.order())?;
+    // It may hold what only the command should know.
+    folder::write_private_json(&staging.path().join(folder::COMMAND), &spec.order())?;
     let path = staging.path().join(folder::SUPERVISOR);
     let log = File::create_new(&path).map_err(Error::io(&path))?;
     let path = staging.path().join(folder::LOCK);
     let lock = File::create_new(&path).and_then(|file| file.lock().map(|()| file));
     let lock = lock.map_err(Error::io(&path))?;
-    folder::sync_folder(staging.path())?;
     if let Err(error) = fs::rename(staging.path(), folder) {
         return Err(match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -254,6 +325,8 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     }
     // It has another name now and must not be removed under the old one.
     let _ = staging.keep();
+    // The name lasts, so that an attempt that takes the machine down with it is counted. Its content
+    // need not: what was measured stands in `exit.json` as well.
     folder::sync_folder(parent)?;
     Ok(Prepared { lock, log })
 }
@@ -279,10 +352,15 @@ fn state(folder: &Path) -> Result<State> {
         Recorded::Damaged(reason) => return Ok(State::Dead(Death::Damaged { reason })),
         Recorded::Nothing => {}
     }
-    if folder::is_locked(&folder.join(folder::COMMAND_LOCK))? {
+    if folder::is_locked(&folder.join(folder::COMMAND_LOCK))? || orphan::exists(folder) {
         return Ok(State::Orphaned);
     }
-    Ok(State::Dead(Death::Vanished { said: last_words(folder) }))
+    let said = last_words(folder);
+    let has_begun = folder.join(folder::GROUP).exists();
+    Ok(State::Dead(match has_begun {
+        true => Death::Vanished { said },
+        false => Death::NeverBegan { said },
+    }))
 }
 
 /// What there is of `exit.json`.
@@ -304,26 +382,4 @@ fn recorded(folder: &Path) -> Result<Recorded> {
 fn last_words(folder: &Path) -> Option<String> {
     let log = fs::read(folder.join(folder::SUPERVISOR)).ok()?;
     super::number::quote_last_line(&log)
-}
-
-/// Kills a command without a supervisor, if it is beyond doubt that it is the one.
-fn kill_orphan(folder: &Path) -> Result<()> {
-    let group = fs::read_to_string(folder.join(folder::GROUP)).ok();
-    let group: Option<i32> = group.and_then(|text| text.trim().parse().ok());
-    let unsure = Error::Orphan { folder: folder.to_owned(), group };
-    let Some(found) = group.and_then(Group::numbered) else { return Err(unsure) };
-    if !is_ours(found, folder) {
-        return Err(unsure);
-    }
-    found.kill().map_err(|_| unsure)
-}
-
-/// Whether the leader of the group still is the process that was started for this folder: its
-/// number may belong to another by now, its environment cannot.
-fn is_ours(group: Group, folder: &Path) -> bool {
-    let environment = fs::read(format!("/proc/{}/environ", group.number()));
-    let ours =
-        [b"UNYOKE_DESIGN=", folder.join(folder::DESIGN).as_os_str().as_encoded_bytes()].concat();
-    environment
-        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|line| line == ours))
 }

@@ -2,11 +2,14 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use unyoke_store::network_file_system;
 
+use super::system;
 use crate::error::{Error, Result};
 
 /// Held by the supervisor as long as it lives.
@@ -20,18 +23,24 @@ pub(super) const STDOUT: &str = "stdout";
 pub(super) const STDERR: &str = "stderr";
 /// What the supervisor itself has to complain about.
 pub(super) const SUPERVISOR: &str = "supervisor.log";
-/// The process group of the command, for people and for orphans.
+/// The process group of the command, for people. It is there if the command has begun.
 pub(super) const GROUP: &str = "group";
+/// Why the command could not begin.
+pub(super) const REFUSED: &str = "refused";
+/// Under which lease the attempt is waited for.
+pub(super) const LEASE: &str = "lease.json";
 /// Its existence asks the supervisor to stop the command.
 pub(super) const STOP: &str = "stop";
 pub(super) const EXIT: &str = "exit.json";
 const RESERVED: &str = "exit.json.tmp";
+/// Beside the attempts: how many there were of each evaluation.
+const COUNTS: &str = ".attempts";
 
 /// Our own files are far shorter, and no system takes a longer command; beyond, somebody else
 /// wrote there.
 const LONGEST: u64 = 64 << 20;
 
-/// More than an `exit.json` ever needs.
+/// More than an `exit.json` ever needs, beside the design.
 const RESERVE: usize = 16 << 10;
 
 /// Where the attempts of a study are.
@@ -75,24 +84,74 @@ impl Layout {
         Ok(attempts)
     }
 
-    /// Whether there is no attempt at any evaluation.
-    pub fn is_empty(&self) -> Result<bool> {
+    /// How many attempts at an evaluation were begun, also if their folders have been deleted.
+    pub(crate) fn begun(&self, evaluation: u64) -> u32 {
+        let text = fs::read_to_string(self.count(evaluation)).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    }
+
+    /// Counts an attempt as begun. What a command deletes by mistake is its own folder, or those of
+    /// its evaluation; the count is elsewhere.
+    pub(crate) fn count_attempt(&self, evaluation: u64, attempt: u32) -> Result<()> {
+        let path = self.count(evaluation);
+        let count = format!("{attempt}\n");
+        let written = fs::write(&path, &count).or_else(|_| {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(&path, &count)
+        });
+        written.map_err(Error::io(&path))
+    }
+
+    /// Forgets the counts of a study that is no more.
+    pub(crate) fn forget_counts(&self) -> Result<()> {
+        let path = self.runs.join(COUNTS);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&self, evaluation: u64) -> PathBuf {
+        self.runs.join(COUNTS).join(format!("{evaluation:06}"))
+    }
+
+    /// The evaluations of which there are attempts, in order.
+    pub(crate) fn evaluations(&self) -> Result<Vec<u64>> {
         let entries = match fs::read_dir(&self.runs) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
             entries => entries.map_err(Error::io(&self.runs))?,
         };
+        let mut evaluations = vec![];
         for entry in entries {
             let name = entry.map_err(Error::io(&self.runs))?.file_name();
-            if name.to_str().is_some_and(|name| name.parse::<u64>().is_ok()) {
-                return Ok(false);
-            }
+            evaluations.extend(name.to_str().and_then(|name| name.parse::<u64>().ok()));
         }
-        Ok(true)
+        evaluations.sort_unstable();
+        Ok(evaluations)
+    }
+
+    /// Whether there is no attempt at any evaluation.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.evaluations()?.is_empty())
+    }
+
+    /// Makes the folder if need be. Fails if it is where locks cannot be relied upon.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        fs::create_dir_all(&self.runs).map_err(Error::io(&self.runs))?;
+        match network_file_system(&self.runs) {
+            Some(kind) => Err(Error::NetworkFolder { folder: self.runs.clone(), kind }),
+            None => Ok(()),
+        }
     }
 
     /// Where programs that work on the study show that they are alive.
     pub(crate) fn owners(&self) -> PathBuf {
         self.runs.join(".owners")
+    }
+
+    /// Locked by the program whose turn it is to choose the next evaluation.
+    pub(crate) fn turn(&self) -> PathBuf {
+        self.runs.join(".choosing")
     }
 
     /// All attempts at an evaluation are in here.
@@ -101,11 +160,29 @@ impl Layout {
     }
 }
 
-/// Writes a file that did not exist, down to the disk.
+/// Writes a file that did not exist. If the system goes down it may be torn, but so is then what it
+/// was written for.
 pub(super) fn write_json(path: &Path, content: &impl Serialize) -> Result<()> {
     let text = to_json(path, content)?;
     let mut file = File::create_new(path).map_err(Error::io(path))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(path))
+    file.write_all(text.as_bytes()).map_err(Error::io(path))
+}
+
+/// The same for a file that nobody else may read.
+pub(super) fn write_private_json(path: &Path, content: &impl Serialize) -> Result<()> {
+    let text = to_json(path, content)?;
+    let file = File::options().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = file.map_err(Error::io(path))?;
+    file.write_all(text.as_bytes()).map_err(Error::io(path))
+}
+
+/// Writes a file, or another in its place. It appears whole, but need not outlive the system.
+pub(super) fn replace_json(path: &Path, content: &impl Serialize) -> Result<()> {
+    let text = to_json(path, content)?;
+    let folder = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(path))?;
+    file.write_all(text.as_bytes()).map_err(Error::io(path))?;
+    file.persist(path).map(drop).map_err(|error| Error::io(path)(error.error))
 }
 
 fn to_json(path: &Path, content: &impl Serialize) -> Result<String> {
@@ -161,8 +238,9 @@ impl Reserve {
     pub(super) fn new(folder: &Path) -> Result<Self> {
         let path = folder.join(RESERVED);
         let mut file = File::create(&path).map_err(Error::io(&path))?;
-        let blanks = [b' '; RESERVE];
-        file.write_all(&blanks).and_then(|()| file.sync_all()).map_err(Error::io(&path))?;
+        let design = fs::metadata(folder.join(DESIGN)).map_or(0, |data| data.len());
+        let room = RESERVE + usize::try_from(design).unwrap_or(0);
+        system::allocate(&mut file, room).map_err(Error::io(&path))?;
         Ok(Self { folder: folder.to_owned(), file })
     }
 

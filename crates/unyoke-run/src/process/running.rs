@@ -5,16 +5,17 @@ use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
 use super::channel::{Channel, Printed};
-use super::folder;
+use super::launch::{self, launcher, located};
 use super::outcome::{Exit, Failure};
 use super::spec::Order;
 use super::system::{self, Group};
+use super::{custody, folder, orphan};
 use crate::error::{Error, Result};
 
 /// How often it is looked whether somebody wants the command to stop.
@@ -22,6 +23,9 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// For a killed process to disappear, which takes longer only if the system hangs.
 const DEATH: Duration = Duration::from_secs(30);
+
+/// What a command does not inherit: it may be somebody else's program.
+const SECRETS: [&str; 2] = ["PGPASSWORD", custody::STORE];
 
 /// Read from one channel before looking at anything else.
 const TURN: usize = 1 << 20;
@@ -163,8 +167,6 @@ pub(super) fn start(folder: &Path, order: &Order) -> Result<Result<Running, Fail
     };
     let group = Group::of(&child);
     let _ = waiter.send(group);
-    // For people, and for whoever finds the command without its supervisor; it can be missed.
-    let _ = std::fs::write(folder.join(folder::GROUP), format!("{}\n", child.id()));
     let stdout = Channel::new(child.stdout.take(), stdout).map_err(Error::io(folder))?;
     let stderr = Channel::new(child.stderr.take(), stderr).map_err(Error::io(folder))?;
     let stop = folder.join(folder::STOP);
@@ -182,15 +184,17 @@ fn spawn(folder: &Path, order: &Order) -> Result<io::Result<Child>> {
     File::create(&path).map_err(Error::io(&path))?;
     let stdin = File::open(&path).and_then(|file| file.lock().map(|()| file));
     let stdin = stdin.map_err(Error::io(&path))?;
-    let Some((program, arguments)) = order.argv.split_first() else {
-        return Ok(Err(ErrorKind::InvalidInput.into()));
+    let mut command = match launcher() {
+        Ok(command) => command,
+        Err(error) => return Ok(Err(error)),
     };
-    let mut command = Command::new(located(program, &order.directory));
+    for secret in SECRETS {
+        command.env_remove(secret);
+    }
     command
-        .args(arguments)
         .current_dir(&order.directory)
         .envs(&order.env)
-        .env("UNYOKE_DESIGN", folder.join(folder::DESIGN))
+        .env(orphan::MARK, folder.join(folder::DESIGN))
         .env("UNYOKE_RESULT", folder.join(folder::RESULT))
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::piped())
@@ -199,9 +203,9 @@ fn spawn(folder: &Path, order: &Order) -> Result<io::Result<Child>> {
     Ok(command.spawn())
 }
 
-/// A program named with a path is looked for where the command runs, on every system.
-fn located(program: &str, directory: &Path) -> PathBuf {
-    if program.contains('/') { directory.join(program) } else { PathBuf::from(program) }
+/// Why the command never began, if it did not.
+pub(super) fn never_began(folder: &Path, order: &Order) -> Option<Failure> {
+    launch::refusal(folder).map(|error| refusal(order, &error))
 }
 
 fn refusal(order: &Order, error: &io::Error) -> Failure {

@@ -104,6 +104,13 @@ fn variable(parameter: &str) -> String {
     format!("UNYOKE_PARAM_{}", parameter.chars().map(letter).collect::<String>())
 }
 
+/// What was to be measured, as `design.json` and `exit.json` say it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) objective: String,
+    pub(super) design: Design,
+}
+
 /// `design.json`.
 #[derive(Debug, Serialize)]
 pub(super) struct DesignFile<'a> {

@@ -4,18 +4,21 @@
 //! everything it finds out is written there, and while it lives it holds the folder's lock.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::Serialize;
+
+use super::custody::Custody;
 use super::folder::{self, Reserve};
-use super::number;
 use super::outcome::{Exit, Failure, Outcome};
-use super::running::{Ending, start};
-use super::spec::Order;
+use super::running::{Ending, never_began, start};
+use super::spec::{Asked, Order};
+use super::{launch, number};
 use crate::error::{Error, Result};
 
 /// How often, once a second, writing the outcome is tried while there is no room for it.
@@ -27,10 +30,14 @@ const TRIES: u32 = 600;
 /// program calls it and exits with what it returns. Failures of the command are outcomes, written
 /// like any other; only a folder that cannot be read or written makes it fail.
 pub fn supervise(folder: &Path) -> ExitCode {
+    if let Some(code) = launch::become_command(folder) {
+        return code;
+    }
     match try_supervise(folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            // There may be nobody to read it.
+            let _ = writeln!(io::stderr(), "{error}");
             ExitCode::FAILURE
         }
     }
@@ -49,8 +56,11 @@ fn try_supervise(folder: &Path) -> Result<()> {
         return Err(Error::AlreadyStarted { folder: folder.to_owned() });
     }
     let mut reserve = Reserve::new(folder)?;
+    let custody = Custody::begin(folder);
     let outcome = carry_out(folder, &order)?;
-    publish(&mut reserve, &outcome)
+    let measured = folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
+    publish(&mut reserve, &Certificate { outcome: &outcome, measured })?;
+    custody.map_or(Ok(()), |custody| custody.hand_in(&outcome))
 }
 
 /// The lock of the folder: inherited as standard input from whoever started us, so that there was
@@ -70,11 +80,20 @@ fn hold_lock(folder: &Path) -> Result<File> {
     }
 }
 
+/// `exit.json`: the outcome, and of what.
+#[derive(Debug, Serialize)]
+struct Certificate<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Asked>,
+}
+
 /// Writes the outcome, patiently: the result of a long computation is worth the wait for room.
-fn publish(reserve: &mut Reserve, outcome: &Outcome) -> Result<()> {
+fn publish(reserve: &mut Reserve, certificate: &Certificate<'_>) -> Result<()> {
     let mut tries = 0;
     loop {
-        match reserve.publish(outcome) {
+        match reserve.publish(certificate) {
             Err(Error::DiskFull { .. }) if tries < TRIES => {
                 std::thread::sleep(Duration::from_secs(1))
             }
@@ -91,6 +110,7 @@ fn carry_out(folder: &Path, order: &Order) -> Result<Outcome> {
         Ok(running) => running.watch(order),
         Err(failure) => Ending::never_began(failure),
     };
+    let ending = never_began(folder, order).map_or(ending, Ending::never_began);
     Ok(Outcome {
         evaluation: order.evaluation,
         attempt: order.attempt,

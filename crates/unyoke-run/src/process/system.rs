@@ -2,14 +2,15 @@
 //!
 //! The only file that names `rustix`.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Child;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process_group, waitid};
 
 /// A process that leads a group, and all that belongs to the group.
 #[derive(Debug, Clone, Copy)]
@@ -19,16 +20,6 @@ impl Group {
     /// The group of a process that was started as its leader.
     pub(super) fn of(child: &Child) -> Self {
         Self(Pid::from_child(child))
-    }
-
-    /// The group with a number, which must be one.
-    pub(super) fn numbered(number: i32) -> Option<Self> {
-        Pid::from_raw(number).filter(|_| number > 1).map(Self)
-    }
-
-    /// Its number, that of its leader.
-    pub(super) fn number(self) -> i32 {
-        self.0.as_raw_nonzero().get()
     }
 
     /// Asks all of it to end.
@@ -49,6 +40,48 @@ impl Group {
     }
 }
 
+/// A process that was found, and cannot become another while this is held.
+#[derive(Debug)]
+pub(super) struct Process {
+    #[cfg(target_os = "linux")]
+    held: std::os::fd::OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Process {
+    /// The process with a number, if there is one.
+    pub(super) fn hold(number: i32) -> Option<Self> {
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let number = Pid::from_raw(number)?;
+        Some(Self { held: pidfd_open(number, PidfdFlags::empty()).ok()? })
+    }
+
+    pub(super) fn kill(&self) -> io::Result<()> {
+        Ok(rustix::process::pidfd_send_signal(&self.held, Signal::KILL)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Process {
+    /// Elsewhere processes cannot be held.
+    pub(super) fn hold(_: i32) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn kill(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// From now on this process, and the program it becomes, is killed when its parent ends. False if
+/// the parent, which has this number, has ended before.
+pub(super) fn die_with_parent(parent: &str) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let now = getppid().map(|parent| parent.as_raw_nonzero().to_string());
+    Ok(now.as_deref() == Some(parent))
+}
+
 /// What this machine is called, in letters that suit the name of a file; for people only.
 pub(crate) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
@@ -56,6 +89,17 @@ pub(crate) fn host_name() -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.trim().chars().take(64).map(letter).collect();
     if name.is_empty() { "host".to_owned() } else { name }
+}
+
+/// Takes room for so many bytes of a file on the disk, at once where the file system can do that.
+pub(super) fn allocate(file: &mut File, bytes: usize) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(&*file, rustix::fs::FallocateFlags::empty(), 0, bytes as u64) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => {}
+        taken => return Ok(taken?),
+    }
+    // Only what has been written to the disk surely has its room.
+    file.write_all(&vec![b' '; bytes]).and_then(|()| file.sync_all())
 }
 
 /// From now on, reading fails rather than waits if there is nothing to read.

@@ -1,4 +1,5 @@
 //! Keeps leases alive while evaluations run, on a thread of its own: a suggestion may take long.
+//! The store renews them through a connection of its own, so reading and writing may take long, too.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,9 @@ use crate::error::{Error, Result};
 
 /// How often a lease is renewed before it would end.
 const BEATS: u32 = 4;
+
+/// How soon it is tried again when that was not possible, as a part of the time of a lease.
+const RETRIES: u32 = 30;
 
 /// The leases of a runner.
 #[derive(Debug)]
@@ -26,12 +30,13 @@ impl Heartbeat {
         let leases = Arc::<Mutex<Vec<Lease>>>::default();
         let (theirs, renewer) = (leases.clone(), store.clone());
         let beat = move || {
-            while over.recv_timeout(lasting / BEATS) == Err(RecvTimeoutError::Timeout) {
-                for lease in all(&theirs).clone() {
-                    // A lease that was lost, or cannot be renewed just now, changes nothing: the
-                    // evaluation goes on, and what comes too late is recognised when it is told.
-                    let _ = renewer.renew(&lease, lasting);
-                }
+            let mut pause = lasting / BEATS;
+            while over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let leases = all(&theirs).clone();
+                // A lease that was lost, or cannot be renewed just now, changes nothing: the
+                // evaluation goes on, and what comes too late is recognised when it is told.
+                let renewed = renewer.renew_all(&leases, lasting);
+                pause = lasting / if renewed.is_ok() { BEATS } else { RETRIES };
             }
         };
         let thread = std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat);

@@ -4,11 +4,12 @@
 //! machine where it runs, a lock that is free means that it is gone, at once and beyond doubt;
 //! elsewhere its leases end by themselves.
 
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::NamedTempFile;
 use unyoke_store::{Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
@@ -20,6 +21,9 @@ pub const BY_HAND: &str = "by hand";
 /// Nobody knows how long people take.
 const UNTIL_TOLD: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
 
+/// The names of files that are not locked yet begin with this.
+const UNFINISHED: &str = ".";
+
 /// Marks an evaluation as somebody's own, so that no runner takes it up.
 pub fn claim_by_hand(store: &Store, evaluation: u64) -> Result<Option<Lease>> {
     Ok(store.claim(evaluation, BY_HAND, UNTIL_TOLD)?)
@@ -30,56 +34,105 @@ pub fn claim_by_hand(store: &Store, evaluation: u64) -> Result<Option<Lease>> {
 pub(super) struct Owner {
     /// The name of its leases: machine, process, and something random.
     pub(super) name: String,
-    /// Locked as long as we live, and removed when we leave in order.
-    file: NamedTempFile,
+    path: PathBuf,
+    /// Locked as long as we live.
+    _file: File,
+    /// Whether the file remains when we leave.
+    stays: bool,
 }
 
 impl Owner {
     pub(super) fn new(layout: &Layout) -> Result<Self> {
         let folder = layout.owners();
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-        let prefix = format!("{}-{}-", host_name(), std::process::id());
-        let file = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempfile_in(&folder);
+        let prefix = format!("{UNFINISHED}{}-{}-", host_name(), std::process::id());
+        let mut builder = tempfile::Builder::new();
+        // All who share the study must be able to see that we live, and only that.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        let file = builder.prefix(&prefix).rand_bytes(8).tempfile_in(&folder);
         let file = file.map_err(Error::io(&folder))?;
         file.as_file().lock().map_err(Error::io(file.path()))?;
-        let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { name, file })
+        let name = file.path().file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_start_matches(UNFINISHED).to_owned();
+        let path = folder.join(&name);
+        // It gets its name when it is locked: otherwise others might take us for dead.
+        let file = file.persist_noclobber(&path).map_err(|error| Error::io(&path)(error.error))?;
+        Ok(Self { name, path, _file: file, stays: false })
     }
 
     /// Leaves the file behind, so that others see that leases of this name have no owner any more.
     pub(super) fn leave_leases(&mut self) {
-        self.file.disable_cleanup(true);
+        self.stays = true;
     }
 }
 
-/// Whether an owner worked here and is gone. Of those elsewhere nobody knows.
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if !self.stays {
+            // Where it cannot be removed, others see that it is not locked.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether an owner worked here and is gone. Of those elsewhere, and of those whose file cannot be
+/// looked at, nobody knows.
 pub fn is_gone(layout: &Layout, owner: &str) -> Result<bool> {
     let Some(name) = Path::new(owner).file_name().filter(|name| *name == owner) else {
         return Ok(false);
     };
     let path = layout.owners().join(name);
-    Ok(path.try_exists().map_err(Error::io(&path))? && !is_locked(&path)?)
+    Ok(path.try_exists().unwrap_or(false) && !is_locked(&path).unwrap_or(true))
 }
 
 /// Ends the leases of owners that were killed on this machine, so that others need not wait.
+///
+/// Whoever is found dead cannot claim anything any more, so all of its leases can be ended at
+/// once, also those that are younger than the list of leases we know.
 pub(super) fn release_those_of_the_dead(layout: &Layout, store: &Store) -> Result<()> {
-    let mut gone: Vec<String> = vec![];
-    for LeaseStatus { lease, .. } in store.leases()?.into_iter().filter(LeaseStatus::is_live) {
-        if gone.contains(&lease.owner) || is_gone(layout, &lease.owner)? {
-            store.release(&lease)?;
-            gone.push(lease.owner);
-        }
+    let dead = dead_owners(layout)?;
+    if dead.is_empty() {
+        return Ok(());
     }
-    for name in gone {
-        // Only now: while it is there, others know as well that its leases have no owner.
-        let _ = fs::remove_file(layout.owners().join(name));
+    for owner in owners_of_live_leases(store)?.intersection(&dead) {
+        store.release_owner(owner)?;
+    }
+    // A database may have carried out a claim after its client was killed. While the file is there,
+    // others know as well that a lease has no owner.
+    for owner in dead.difference(&owners_of_live_leases(store)?) {
+        let _ = fs::remove_file(layout.owners().join(owner));
     }
     Ok(())
+}
+
+/// The owners that worked here and are gone.
+fn dead_owners(layout: &Layout) -> Result<BTreeSet<String>> {
+    let folder = layout.owners();
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries.map_err(Error::io(&folder))?,
+    };
+    let mut dead = BTreeSet::new();
+    for entry in entries {
+        let name = entry.map_err(Error::io(&folder))?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with(UNFINISHED) && is_gone(layout, &name)? {
+            dead.insert(name);
+        }
+    }
+    Ok(dead)
+}
+
+fn owners_of_live_leases(store: &Store) -> Result<BTreeSet<String>> {
+    let live = store.leases()?.into_iter().filter(LeaseStatus::is_live);
+    Ok(live.map(|status| status.lease.owner).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
 
     #[test]
     fn an_owner_is_gone_when_its_lock_is() {
@@ -117,6 +170,64 @@ mod tests {
         let live: Vec<bool> = store.leases().unwrap().iter().map(LeaseStatus::is_live).collect();
         assert_eq!(live, [false, true, true, false, true]);
         assert_eq!(fs::read_dir(layout.owners()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_owner_that_died_without_leases_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        release_those_of_the_dead(&layout, &Store::memory()).unwrap();
+        let owner = Owner::new(&layout).unwrap();
+        fs::write(layout.owners().join("here-1-dead"), "").unwrap();
+        fs::write(layout.owners().join(".here-2-not-locked-yet"), "").unwrap();
+        release_those_of_the_dead(&layout, &Store::memory()).unwrap();
+        assert!(!layout.owners().join("here-1-dead").exists());
+        assert!(layout.owners().join(".here-2-not-locked-yet").exists());
+        assert!(layout.owners().join(&owner.name).exists());
+    }
+
+    /// Owners claim and die while others release: no lease may be left to the dead. Each round ends
+    /// with an owner that has claimed more than anybody who looked before could know of.
+    #[test]
+    fn no_lease_is_left_to_an_owner_that_died_while_others_were_releasing() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let (store, done) = (Store::memory(), std::sync::atomic::AtomicBool::new(false));
+        let order = std::sync::atomic::Ordering::SeqCst;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(order) {
+                    release_those_of_the_dead(&layout, &store).unwrap();
+                }
+            });
+            for round in 0..100 {
+                let mut owner = Owner::new(&layout).unwrap();
+                for evaluation in 0..20 {
+                    let claimed = store.claim(round * 20 + evaluation, &owner.name, LONG);
+                    assert!(claimed.unwrap().is_some());
+                }
+                owner.leave_leases();
+            }
+            done.store(true, order);
+        });
+        release_those_of_the_dead(&layout, &store).unwrap();
+        assert!(!store.leases().unwrap().iter().any(LeaseStatus::is_live));
+        assert_eq!(fs::read_dir(layout.owners()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn everybody_can_see_that_an_owner_lives_and_whoever_cannot_does_not_think_it_dead() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        let owner = Owner::new(&layout).unwrap();
+        let mode = fs::metadata(layout.owners().join(&owner.name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
+        // Tests may run as root, who can look at everything but this.
+        let unreadable = layout.owners().join("here-1-unreadable");
+        std::os::unix::fs::symlink(&unreadable, &unreadable).unwrap();
+        assert!(!is_gone(&layout, "here-1-unreadable").unwrap());
     }
 
     #[test]

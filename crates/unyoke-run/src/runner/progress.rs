@@ -65,6 +65,34 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
+    /// Nothing new is started any more, so that an evaluation is left to a later run.
+    Left {
+        /// The evaluation.
+        evaluation: u64,
+        /// Why its last attempt failed.
+        reason: String,
+    },
+    /// The database is lost, and will be tried again. What runs goes on.
+    Disconnected {
+        /// What is wrong.
+        reason: String,
+        /// After this time.
+        wait: Duration,
+    },
+    /// Another program computes a suggestion; ours is computed after that.
+    Queued {
+        /// Which program.
+        owner: String,
+    },
+    /// An attempt that somebody else started is waited for.
+    Awaited {
+        /// The evaluation.
+        evaluation: u64,
+        /// The attempt.
+        attempt: u32,
+        /// Where it is, and as which process.
+        place: String,
+    },
     /// What is spent, and what will be once everything under way has ended.
     Spent {
         /// Cost of what ended.
@@ -112,6 +140,17 @@ pub struct Summary {
     pub pending: usize,
     /// Cost of everything that ended, in this run and before.
     pub spent: f64,
+    /// What was computed to choose evaluations.
+    pub suggestions: Suggestions,
+}
+
+/// How often a suggestion was computed, which may take long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Suggestions {
+    /// By searching models; initial evaluations need none.
+    pub computed: usize,
+    /// Of these, those that could not be used: others asked for the same thing meanwhile.
+    pub outdated: usize,
 }
 
 /// Why a run ended.

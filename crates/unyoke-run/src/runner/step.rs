@@ -5,11 +5,14 @@ use std::time::Duration;
 use unyoke::Evaluation;
 
 use crate::error::{Error, Result};
-use crate::process::{Attempt, Failure, Layout, State};
+use crate::process::{Attempt, Death, Failure, Layout, State};
 
 /// How often an evaluation is tried again whose supervisor vanished: machines may go down, but a
 /// command that takes them down with it each time must come to an end.
 const DEATHS: usize = 5;
+
+/// What is said of an attempt that has no folder any more.
+const DELETED: &str = "the folder of the attempt was deleted while it ran, perhaps by the command";
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,23 +36,37 @@ pub(super) struct Settled {
     pub(super) duration: Duration,
 }
 
-/// The next step for an evaluation of the objective called `objective`, of which so many
-/// failures are forgiven.
+/// How often an evaluation may be tried, and was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tries {
+    /// So many failures are forgiven.
+    pub(super) retries: u32,
+    /// So many attempts were begun, even if they left nothing on the disk.
+    pub(super) begun: u32,
+}
+
+/// The next step for an evaluation of the objective called `objective`.
 pub(super) fn next(
     layout: &Layout,
     evaluation: &Evaluation,
     objective: &str,
-    retries: u32,
+    tries: Tries,
 ) -> Result<Step> {
-    let (mut failures, mut deaths) = (0, 0);
+    let (mut failures, mut deaths, mut stillborn) = (0, 0, 0);
     let (mut last, mut after, mut duration) = (0, None, Duration::ZERO);
     let mut never_began = None;
-    for attempt in layout.attempts(evaluation.id)? {
+    let attempts = layout.attempts(evaluation.id)?;
+    let deleted = (1..=tries.begun).filter(|attempt| !attempts.contains(attempt)).count();
+    if deleted > 0 {
+        deaths += deleted;
+        (last, after) = (tries.begun, Some(DELETED.to_owned()));
+    }
+    for attempt in attempts {
         let folder = layout.attempt(evaluation.id, attempt);
         if !Attempt::measures(&folder, objective, &evaluation.design)? {
             return Err(Error::LeftOver { folder: layout.evaluation(evaluation.id) });
         }
-        (last, never_began) = (attempt, None);
+        (last, never_began) = (last.max(attempt), None);
         match Attempt::find(&folder)? {
             State::Running | State::Orphaned => return Ok(Step::Await { attempt }),
             State::Finished(outcome) => {
@@ -70,6 +87,12 @@ pub(super) fn next(
                     }
                 }
             }
+            // Nothing was measured, so nothing is paid; but it must come to an end, too.
+            State::Dead(death @ Death::NeverBegan { .. }) => {
+                stillborn += 1;
+                never_began = Some(death.to_string()).filter(|_| stillborn > DEATHS);
+                after = Some(death.to_string());
+            }
             State::Dead(death) => {
                 deaths += 1;
                 after = Some(death.to_string());
@@ -80,7 +103,7 @@ pub(super) fn next(
     if let Some(reason) = never_began {
         return Ok(Step::NeverBegan { attempt: last, reason });
     }
-    let ended = failures > retries || deaths > DEATHS;
+    let ended = failures > tries.retries || deaths > DEATHS;
     let result = Err(after.clone().unwrap_or_default());
     Ok(match ended {
         true => Step::Settle(Settled { attempt: last, result, duration }),
@@ -113,6 +136,11 @@ mod tests {
             folder
         }
 
+        /// An attempt whose supervisor died after the command had begun.
+        fn died(&self, attempt: u32) {
+            fs::write(self.folder(attempt).join("group"), "1\n").unwrap();
+        }
+
         fn ended(&self, attempt: u32, result: &str) {
             let exit = format!(
                 r#"{{"format":1,"evaluation":7,"attempt":{attempt},{result},"exit":{{"code":0}},
@@ -128,6 +156,10 @@ mod tests {
         }
 
         fn next(&self, retries: u32) -> Result<Step> {
+            self.next_of(Tries { retries, begun: 0 })
+        }
+
+        fn next_of(&self, tries: Tries) -> Result<Step> {
             let evaluation = Evaluation {
                 id: 7,
                 design: Design::new().with("x", 0.5),
@@ -137,7 +169,7 @@ mod tests {
                 asked: true,
                 status: Status::Pending,
             };
-            next(&Layout::new(self.0.path()), &evaluation, "mass", retries)
+            next(&Layout::new(self.0.path()), &evaluation, "mass", tries)
         }
 
         fn starts(&self, retries: u32) -> Option<u32> {
@@ -204,10 +236,48 @@ mod tests {
         assert_eq!(attempts.next(0).unwrap(), Step::Await { attempt: 1 });
         drop(lock);
         assert_eq!(attempts.starts(0), Some(2));
-        for attempt in 2..=DEATHS as u32 + 1 {
-            attempts.folder(attempt);
+        for attempt in 1..=DEATHS as u32 + 1 {
+            attempts.died(attempt);
         }
         assert!(matches!(attempts.next(0).unwrap(), Step::Settle(Settled { result: Err(_), .. })));
+    }
+
+    #[test]
+    fn a_death_before_the_command_began_is_never_paid() {
+        let attempts = Attempts::new();
+        for attempt in 1..=DEATHS as u32 {
+            attempts.folder(attempt);
+            assert_eq!(attempts.starts(0), Some(attempt + 1));
+        }
+        attempts.folder(DEATHS as u32 + 1);
+        let Step::NeverBegan { reason, .. } = attempts.next(0).unwrap() else {
+            panic!("it went on, or was paid")
+        };
+        assert!(reason.contains("before the command began"), "{reason}");
+    }
+
+    #[test]
+    fn attempts_whose_folders_were_deleted_count() {
+        let attempts = Attempts::new();
+        let begun = |begun: u32| attempts.next_of(Tries { retries: 0, begun }).unwrap();
+        assert!(matches!(begun(1), Step::Start { attempt: 2, after: Some(_) }));
+        let Step::Settle(Settled { result: Err(reason), .. }) = begun(DEATHS as u32 + 1) else {
+            panic!("it went on")
+        };
+        assert!(reason.contains("deleted"), "{reason}");
+    }
+
+    #[test]
+    fn what_a_crash_tore_is_a_death_and_what_exit_json_says_goes_before_design_json() {
+        let attempts = Attempts::new();
+        let measured = r#""measured":{"objective":"mass","design":{"x":0.5}},"value":1.5"#;
+        fs::write(attempts.folder(1).join("design.json"), "").unwrap();
+        assert_eq!(attempts.starts(0), Some(2));
+        attempts.ended(1, measured);
+        fs::write(Layout::new(attempts.0.path()).attempt(7, 1).join("design.json"), "").unwrap();
+        assert!(matches!(attempts.next(0).unwrap(), Step::Settle(Settled { result: Ok(_), .. })));
+        attempts.ended(1, &measured.replace("0.5", "0.75"));
+        assert!(matches!(attempts.next(0), Err(Error::LeftOver { .. })));
     }
 
     #[test]

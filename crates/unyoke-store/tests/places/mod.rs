@@ -177,7 +177,12 @@ pub(crate) fn client(url: &str) -> postgres::Client {
 }
 
 pub(crate) fn with_parameter(url: &str, parameter: &str) -> String {
-    format!("{url}{}{parameter}", if url.contains('?') { '&' } else { '?' })
+    let separator = match url.split_once('?') {
+        None => "?",
+        Some((_, "")) => "",
+        Some(_) => "&",
+    };
+    format!("{url}{separator}{parameter}")
 }
 
 /// A name that no other test has, in this process or another.

@@ -1,0 +1,128 @@
+//! A supervisor whose program was killed looks after the lease of its evaluation itself, and hands
+//! in the value: a study in a database goes on elsewhere, where nobody sees this folder.
+//!
+//! As long as the program lives, which its locked file shows, this does nothing, and connects to
+//! nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use unyoke::{Status, Study};
+use unyoke_store::{Lease, Location, Store};
+
+use super::folder;
+use super::outcome::Outcome;
+use crate::error::{Error, Result};
+
+/// Where the study is, with its password: in the environment of the supervisor, which only its own
+/// user can read, and not in that of the command.
+pub(super) const STORE: &str = "UNYOKE_STORE";
+
+/// How often a lease is renewed before it would end.
+const BEATS: u32 = 4;
+
+/// The lease under which an attempt was made, and whose it is: `lease.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entrusted {
+    pub(crate) evaluation: u64,
+    /// How often the evaluation was claimed.
+    pub(crate) claim: u32,
+    pub(crate) owner: String,
+    /// Locked as long as the program lives that claimed the evaluation.
+    pub(crate) alive: PathBuf,
+    pub(crate) lasting_ms: u64,
+}
+
+impl Entrusted {
+    /// Writes down under which lease an attempt is waited for, or is waited for from now on.
+    pub(crate) fn write(&self, attempt: &Path) -> Result<()> {
+        folder::replace_json(&attempt.join(folder::LEASE), self)
+    }
+
+    fn read(attempt: &Path) -> Option<Self> {
+        folder::read_json(&attempt.join(folder::LEASE)).ok().flatten()
+    }
+
+    fn lease(&self) -> Lease {
+        let Self { evaluation, claim, owner, .. } = self.clone();
+        Lease { evaluation, attempt: claim, owner }
+    }
+
+    fn lasting(&self) -> Duration {
+        Duration::from_millis(self.lasting_ms)
+    }
+
+    fn has_owner(&self) -> bool {
+        folder::is_locked(&self.alive).unwrap_or(true)
+    }
+}
+
+/// Looks after the lease of an attempt until it is dropped.
+#[derive(Debug)]
+pub(super) struct Custody {
+    folder: PathBuf,
+    location: Location,
+    /// The thread ends when this is dropped.
+    _alive: Sender<()>,
+}
+
+impl Custody {
+    /// None where there is no database, or nobody to look after.
+    pub(super) fn begin(folder: &Path) -> Option<Self> {
+        let location = Location::parse(&std::env::var(STORE).ok()?).ok()?;
+        let (alive, over) = channel::<()>();
+        let (attempt, store) = (folder.to_owned(), location.clone());
+        let watch = move || {
+            let mut opened = None;
+            let mut pause = Duration::from_secs(1);
+            while over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let Some(entrusted) = Entrusted::read(&attempt) else { continue };
+                pause = entrusted.lasting() / BEATS;
+                if !entrusted.has_owner() {
+                    renew(&store, &mut opened, &entrusted);
+                }
+            }
+        };
+        // Without a thread the lease ends, as it would if the machine went down.
+        let _ = std::thread::Builder::new().name("custody".to_owned()).spawn(watch);
+        Some(Self { folder: folder.to_owned(), location, _alive: alive })
+    }
+
+    /// Tells the study what came out, if nobody else will.
+    pub(super) fn hand_in(self, outcome: &Outcome) -> Result<()> {
+        let Some(entrusted) = Entrusted::read(&self.folder) else { return Ok(()) };
+        // Whether a failure counts, or is tried again, is for a program to decide.
+        let Ok(value) = outcome.result else { return Ok(()) };
+        if entrusted.has_owner() {
+            return Ok(());
+        }
+        let store = Store::open(&self.location)?;
+        let mut study = Study::open(store.clone())?;
+        let evaluation = entrusted.evaluation;
+        match study.tell(evaluation, value) {
+            Ok(()) => {}
+            Err(unyoke::Error::AlreadySettled { .. }) => {
+                let status = usize::try_from(evaluation).ok();
+                let status = status.and_then(|index| study.evaluations().get(index));
+                let is_known = status.is_some_and(|known| known.status == Status::Told(value));
+                if !is_known {
+                    store.keep_late(evaluation, outcome.attempt, &value.to_string())?;
+                }
+            }
+            Err(error) => return Err(Error::from(error)),
+        }
+        Ok(store.release(&entrusted.lease())?)
+    }
+}
+
+/// Renews a lease; what fails is tried again at the next beat.
+fn renew(location: &Location, opened: &mut Option<Store>, entrusted: &Entrusted) {
+    if opened.is_none() {
+        *opened = Store::open(location).ok();
+    }
+    if let Some(store) = opened {
+        let _ = store.renew(&entrusted.lease(), entrusted.lasting());
+    }
+}

@@ -1,0 +1,183 @@
+//! What to evaluate next, chosen on a thread of its own: a search may take minutes, and meanwhile
+//! results are recorded and requests to stop are heard.
+//!
+//! Programs that share a folder of attempts choose one after the other. A search uses all processors,
+//! so that two at once would take twice as long, and from the same results would choose the same.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use unyoke::{Study, Suggestion};
+use unyoke_store::Store;
+
+use super::Happened;
+use super::limits::Limits;
+use crate::error::{Error, Result};
+use crate::process::Layout;
+use crate::study_file::{Budget, RunSettings};
+
+/// How long a turn is waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A choice under way.
+#[derive(Debug)]
+pub(super) struct Asking {
+    thread: JoinHandle<Result<Choice>>,
+    wanted: Arc<AtomicBool>,
+    is_our_turn: Arc<AtomicBool>,
+    done: Arc<AtomicBool>,
+    began: Instant,
+    layout: Layout,
+    /// Somebody was told for whom it waits.
+    is_told: bool,
+}
+
+/// What was chosen.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// Nothing if nothing is allowed, or nothing is left.
+    pub(super) suggestion: Option<Suggestion>,
+    /// From which state.
+    pub(super) basis: Basis,
+    /// Kept until the suggestion is pending, so that the next program knows of it.
+    pub(super) turn: Turn,
+}
+
+/// All that a choice depends on: the same basis, the same choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Basis {
+    pub(super) position: u64,
+    pub(super) running: Vec<usize>,
+}
+
+/// The right to choose, for one program at a time among those that share a folder of attempts. It
+/// ends with the program.
+#[derive(Debug)]
+pub(super) struct Turn {
+    _locked: File,
+}
+
+impl Turn {
+    /// Waits for it, and writes down whose it is.
+    fn take(layout: &Layout, owner: &str) -> Result<Self> {
+        let path = layout.turn();
+        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let file = open().or_else(|_| {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            open()
+        });
+        let mut locked =
+            file.and_then(|file| file.lock().map(|()| file)).map_err(Error::io(&path))?;
+        // For people only.
+        let _ = locked.set_len(0).and_then(|()| locked.write_all(owner.as_bytes()));
+        Ok(Self { _locked: locked })
+    }
+
+    /// Whose turn it is, as far as they said.
+    fn holder(layout: &Layout) -> String {
+        let holder = fs::read_to_string(layout.turn()).unwrap_or_default();
+        if holder.is_empty() { "another program".to_owned() } else { holder }
+    }
+}
+
+/// What is needed to choose, on any thread.
+pub(super) struct Question {
+    pub(super) study: Study<Store>,
+    pub(super) layout: Layout,
+    /// Who asks.
+    pub(super) owner: String,
+    pub(super) budget: Budget,
+    pub(super) run: RunSettings,
+    /// The objective of each evaluation that runs here.
+    pub(super) running: Vec<usize>,
+}
+
+impl Question {
+    fn answer(mut self, wanted: &AtomicBool, is_our_turn: &AtomicBool) -> Result<Choice> {
+        let turn = Turn::take(&self.layout, &self.owner)?;
+        is_our_turn.store(true, Ordering::SeqCst);
+        if wanted.load(Ordering::SeqCst) {
+            // Others may have asked for something while it was their turn.
+            self.study.refresh()?;
+        }
+        let basis = Basis { position: self.study.position(), running: self.running.clone() };
+        let limits = Limits::new(&self.budget, &self.run, self.running);
+        let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
+        let suggestion = match wanted.load(Ordering::SeqCst) {
+            true => own_threads()?.install(|| self.study.suggest_where(permission))?,
+            false => None,
+        };
+        Ok(Choice { suggestion, basis, turn })
+    }
+}
+
+/// Threads of its own for a search: one that is abandoned must not keep others waiting that use the
+/// threads of the program.
+fn own_threads() -> Result<ThreadPool> {
+    let threads = ThreadPoolBuilder::new().thread_name(|_| "search".to_owned()).build();
+    threads.map_err(|error| Error::io("search")(std::io::Error::other(error)))
+}
+
+impl Asking {
+    /// Begins to choose. When that is done, also by a panic, `listener` is told.
+    pub(super) fn begin(question: Question, listener: Sender<Happened>) -> Result<Self> {
+        let wanted = Arc::new(AtomicBool::new(true));
+        let is_our_turn = Arc::<AtomicBool>::default();
+        let (theirs, turn, layout) = (wanted.clone(), is_our_turn.clone(), question.layout.clone());
+        let bell = Bell { done: Arc::default(), listener };
+        let done = bell.done.clone();
+        let choose = move || {
+            let _bell = bell;
+            question.answer(&theirs, &turn)
+        };
+        let thread = std::thread::Builder::new().name("suggestion".to_owned()).spawn(choose);
+        let thread = thread.map_err(Error::io("suggestion"))?;
+        let began = Instant::now();
+        Ok(Self { thread, wanted, is_our_turn, done, began, layout, is_told: false })
+    }
+
+    /// Whether the choice has been made.
+    pub(super) fn is_done(&self) -> bool {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// For whom it has been waiting, if that is worth a word; once.
+    pub(super) fn waits_for(&mut self) -> Option<String> {
+        let waits = !self.is_our_turn.load(Ordering::SeqCst) && self.began.elapsed() > PATIENCE;
+        if self.is_told || !waits {
+            return None;
+        }
+        self.is_told = true;
+        Some(Turn::holder(&self.layout))
+    }
+
+    /// The choice, once it has been made.
+    pub(super) fn finish(self) -> Result<Choice> {
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// The choice is not waited for. A search that is under way is left to end by itself.
+    pub(super) fn abandon(self) {
+        self.wanted.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Rings when it is dropped.
+struct Bell {
+    done: Arc<AtomicBool>,
+    listener: Sender<Happened>,
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::SeqCst);
+        // Nobody listens any more if the runner has ended.
+        let _ = self.listener.send(Happened::Chosen);
+    }
+}
