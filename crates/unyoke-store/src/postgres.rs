@@ -1,4 +1,4 @@
-//! Studies in a PostgreSQL database, by name. With `link`, the only files that know the crate
+//! Studies in a PostgreSQL database, by name. Only this file and those below it know the crate
 //! `tokio_postgres`.
 //!
 //! Every operation is one statement and therefore all or nothing, and no transaction waits for a
@@ -8,6 +8,7 @@
 //! A statement whose answer was lost is repeated. What adds something carries a token, by which the
 //! second time recognises that the first was carried out.
 
+mod tls;
 mod link;
 
 use std::collections::HashSet;
