@@ -114,21 +114,26 @@ impl Store {
     /// The first lease of an evaluation is attempt 1, each later one adds 1. An owner should be
     /// able to tell where it runs, as in `host:pid`: that is what people read when it is gone.
     pub fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
-        if let Some(lease) = self.take_asked(evaluation, owner)
-            && self.renew(&lease, ttl)?
-        {
-            return Ok(Some(lease));
+        if let Some(lease) = self.asked(evaluation, owner) {
+            let held = self.renew(&lease, ttl)?;
+            self.forget_asked(&lease);
+            if held {
+                return Ok(Some(lease));
+            }
         }
         Ok(self.claim_free(&[evaluation], 1, owner, ttl)?.pop())
     }
 
-    /// The lease that came with an evaluation, unless it was taken before.
-    fn take_asked(&self, evaluation: u64, owner: &str) -> Option<Lease> {
-        let mut worker = self.worker();
-        let worker = worker.as_mut()?;
-        let wanted = |lease: &Lease| lease.evaluation == evaluation && lease.owner == owner;
-        let at = worker.asked.iter().position(wanted)?;
-        Some(worker.asked.swap_remove(at))
+    /// The lease that came with an evaluation, unless it was claimed before.
+    fn asked(&self, evaluation: u64, owner: &str) -> Option<Lease> {
+        let wanted = |lease: &&Lease| lease.evaluation == evaluation && lease.owner == owner;
+        self.worker().as_ref()?.asked.iter().find(wanted).cloned()
+    }
+
+    fn forget_asked(&self, lease: &Lease) {
+        if let Some(worker) = &mut *self.worker() {
+            worker.asked.retain(|asked| asked != lease);
+        }
     }
 
     /// What appending these records does to the worker's leases.
