@@ -125,6 +125,7 @@ impl<'a> Runner<'a> {
     }
 
     fn work(&mut self) -> Result<Ending> {
+        self.store.work_as(&self.owner.name, LEASE_TIME)?;
         self.tell_spent();
         loop {
             self.study.refresh()?;
