@@ -2,6 +2,7 @@
 
 use crate::command::{Outcome, run};
 use std::fs::{self, File};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ pub(crate) struct Postgres {
 struct Cluster {
     programs: PathBuf,
     folder: PathBuf,
+    port: u16,
     process: Child,
 }
 
@@ -51,9 +53,10 @@ impl Postgres {
             }
         };
         let cluster = Cluster::start(programs)?;
-        // Through a socket in a folder nobody else may enter: no port to collide with.
+        // Through a socket in a folder nobody else may enter.
         let host = cluster.folder.display().to_string().replace('/', "%2F");
-        Ok(Self { url: format!("postgres://postgres@{host}/postgres"), cluster: Some(cluster) })
+        let url = format!("postgres://postgres@{host}:{}/postgres", cluster.port);
+        Ok(Self { url, cluster: Some(cluster) })
     }
 
     /// How to connect, with the right to create databases.
@@ -80,9 +83,11 @@ impl Cluster {
             return Err(format!("{make:?}: {}", String::from_utf8_lossy(&made.stderr)));
         }
         let folder = PathBuf::from(String::from_utf8_lossy(&made.stdout).trim());
-        let process = initialise(&programs, &folder).and_then(|()| launch(&programs, &folder));
+        let port = free_port()?;
+        let process =
+            initialise(&programs, &folder).and_then(|()| launch(&programs, &folder, port));
         let process = process.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
-        let mut cluster = Self { programs, folder, process };
+        let mut cluster = Self { programs, folder, port, process };
         let ready = cluster.wait();
         ready.inspect_err(|_| cluster.stop())?;
         Ok(cluster)
@@ -93,7 +98,8 @@ impl Cluster {
         let start = Instant::now();
         loop {
             let mut ask = Command::new(self.programs.join("pg_isready"));
-            let answer = ask.arg("-h").arg(&self.folder).stdout(Stdio::null()).status();
+            ask.arg("-h").arg(&self.folder).args(["-p", &self.port.to_string()]);
+            let answer = ask.stdout(Stdio::null()).status();
             if answer.is_ok_and(|status| status.success()) {
                 return Ok(());
             }
@@ -121,17 +127,28 @@ fn initialise(programs: &Path, folder: &Path) -> Outcome {
     let mut initdb = as_server_user(programs.join("initdb"))?;
     initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]);
     initdb.args(["--no-sync", "--pgdata"]).arg(folder.join("data"));
-    run(initdb.stdout(Stdio::null()))
+    run(initdb.stdout(Stdio::null()))?;
+    // The port is there for tests of encryption, and lets in nobody without a password.
+    let rules = "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
+    let path = folder.join("data").join("pg_hba.conf");
+    fs::write(&path, rules).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// A port that nobody uses at the moment.
+fn free_port() -> Result<u16, String> {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    free.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
 }
 
 /// The server as a child of ours, not a daemon: an interrupt from the keyboard reaches it too.
-fn launch(programs: &Path, folder: &Path) -> Result<Child, String> {
+fn launch(programs: &Path, folder: &Path, port: u16) -> Result<Child, String> {
     let failed = |error: std::io::Error| format!("PostgreSQL did not start: {error}");
     let log = File::create(folder.join("log")).map_err(failed)?;
     let mut server = as_server_user(programs.join("postgres"))?;
     server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    server.args(["-p", &port.to_string()]);
     // Tests kill clients, never the server or the machine, so it need not wait for the disk.
-    for setting in ["listen_addresses=", "fsync=off", "full_page_writes=off"] {
+    for setting in ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off"] {
         server.args(["-c", setting]);
     }
     let errors = log.try_clone().map_err(failed)?;

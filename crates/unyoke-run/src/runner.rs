@@ -151,6 +151,7 @@ impl<'a> Runner<'a> {
     }
 
     fn work(&mut self) -> Result<Ending> {
+        self.store.work_as(&self.owner.name, LEASE_TIME)?;
         self.tell_spent();
         let (mut failures, mut has_looked) = (0, false);
         loop {

@@ -18,13 +18,33 @@ pub(crate) struct Claim<'a> {
     pub(crate) ttl: Duration,
 }
 
+/// What appending records does to the leases of whoever appends them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Effects {
+    pub(crate) owner: String,
+    pub(crate) ttl: Duration,
+    /// Evaluations that are claimed.
+    pub(crate) asked: Vec<u64>,
+    /// Evaluations of which the owner's lease, if any, is given back.
+    pub(crate) settled: Vec<u64>,
+}
+
+impl Effects {
+    /// What is to be claimed, if anything.
+    pub(crate) fn claim(&self) -> Claim<'_> {
+        let (evaluations, most) = (self.asked.as_slice(), self.asked.len());
+        Claim { evaluations, most, owner: &self.owner, ttl: self.ttl }
+    }
+}
+
 /// A journal with leases. Handles share what they hold, hence `&self` throughout.
 pub(crate) trait Backend: Debug {
     /// The records from position `from` on.
     fn read(&self, from: u64) -> Result<Vec<Record>>;
 
-    /// Adds the records if there are exactly `at` so far, or else nothing.
-    fn append(&self, at: u64, records: &[Record]) -> Result<()>;
+    /// Adds the records if there are exactly `at` so far, or else nothing. In the same step, claims
+    /// and releases what `effects` says, and returns the new leases.
+    fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>>;
 
     /// Leases of the first `most` evaluations that no live lease covers.
     fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>>;

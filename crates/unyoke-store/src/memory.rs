@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use unyoke::{Journal, JournalError, MemoryJournal, Record};
 
-use crate::backend::{Backend, Claim};
+use crate::backend::{Backend, Claim, Effects};
 use crate::clock::{Clock, microseconds};
 use crate::error::{Error, Result};
 use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
@@ -47,27 +47,20 @@ impl Backend for Memory {
         self.journal.read(from).map_err(refusal)
     }
 
-    fn append(&self, at: u64, records: &[Record]) -> Result<()> {
-        self.journal.clone().append(at, records).map_err(refusal)
+    fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {
+        let mut rest = self.rest();
+        self.journal.clone().append(at, records).map_err(refusal)?;
+        for evaluation in &effects.settled {
+            let last = rest.leases.get_mut(evaluation);
+            if let Some(last) = last.filter(|last| last.lease.owner == effects.owner) {
+                last.expires = None;
+            }
+        }
+        Ok(claim(&mut rest, self.clock.now(), &effects.claim()))
     }
 
-    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>> {
-        let (mut rest, now) = (self.rest(), self.clock.now());
-        let expires = Some(now.saturating_add(microseconds(claim.ttl)));
-        let free = |evaluation: &u64| {
-            let last = rest.leases.get(evaluation).and_then(|last| last.expires);
-            last.is_none_or(|expires| expires <= now)
-        };
-        let free: Vec<u64> =
-            claim.evaluations.iter().copied().filter(free).take(claim.most).collect();
-        let mut take = |evaluation: u64| {
-            let last = rest.leases.get(&evaluation).map_or(0, |last| last.lease.attempt);
-            let (attempt, owner) = (last.saturating_add(1), claim.owner.to_owned());
-            let lease = Lease { evaluation, attempt, owner };
-            rest.leases.insert(evaluation, Claimed { lease: lease.clone(), expires });
-            lease
-        };
-        Ok(free.into_iter().map(&mut take).collect())
+    fn claim(&self, wanted: &Claim<'_>) -> Result<Vec<Lease>> {
+        Ok(claim(&mut self.rest(), self.clock.now(), wanted))
     }
 
     fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
@@ -115,6 +108,25 @@ impl Backend for Memory {
     fn late(&self) -> Result<Vec<LateResult>> {
         Ok(self.rest().late.clone())
     }
+}
+
+/// Claims, at microsecond `now`, what is free.
+fn claim(rest: &mut Rest, now: i64, wanted: &Claim<'_>) -> Vec<Lease> {
+    let expires = Some(now.saturating_add(microseconds(wanted.ttl)));
+    let is_free = |evaluation: &u64| {
+        let last = rest.leases.get(evaluation).and_then(|last| last.expires);
+        last.is_none_or(|expires| expires <= now)
+    };
+    let free = wanted.evaluations.iter().copied().filter(is_free).take(wanted.most);
+    let free: Vec<u64> = free.collect();
+    let mut take = |evaluation: u64| {
+        let last = rest.leases.get(&evaluation).map_or(0, |last| last.lease.attempt);
+        let (attempt, owner) = (last.saturating_add(1), wanted.owner.to_owned());
+        let lease = Lease { evaluation, attempt, owner };
+        rest.leases.insert(evaluation, Claimed { lease: lease.clone(), expires });
+        lease
+    };
+    free.into_iter().map(&mut take).collect()
 }
 
 /// The lease as it is kept, if it was neither given back nor followed by another.

@@ -1,4 +1,4 @@
-//! Studies in a PostgreSQL database, by name. With `link`, the only files that know the crate
+//! Studies in a PostgreSQL database, by name. Only this file and those below it know the crate
 //! `tokio_postgres`.
 //!
 //! Every operation is one statement and therefore all or nothing, and no transaction waits for a
@@ -8,6 +8,7 @@
 //! A statement whose answer was lost is repeated. What adds something carries a token, by which the
 //! second time recognises that the first was carried out.
 
+mod tls;
 mod link;
 
 use std::collections::HashSet;
@@ -19,7 +20,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 use unyoke::Record;
 
-use crate::backend::{Backend, Claim};
+use crate::backend::{Backend, Claim, Effects};
 use crate::clock::microseconds;
 use crate::error::{Error, Result};
 use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
@@ -164,36 +165,92 @@ impl Named {
         Ok((count.cast_unsigned(), ours))
     }
 
-    /// Inserts all lines, the first of which must be the next one, or none of them. Returns whether
-    /// it did.
-    fn insert(&self, at: i64, lines: &[Line], token: &str) -> Result<bool> {
-        let insert = "INSERT INTO unyoke.journal (study, position, record, checksum, token)
-            SELECT $1, $2::bigint + place - 1, record, checksum, $5
-            FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS new (record, checksum, place)
-            WHERE $2::bigint =
-                (SELECT coalesce(max(position) + 1, 0) FROM unyoke.journal WHERE study = $1)";
+    /// Inserts all lines, the first of which must be the next one, or none of them, and does to
+    /// leases what follows. Returns whether it did.
+    fn insert(&self, at: i64, lines: &[Line], token: &str, effects: &Effects) -> Result<bool> {
+        let insert = "WITH added AS (
+                INSERT INTO unyoke.journal (study, position, record, checksum, token)
+                SELECT $1, $2::bigint + place - 1, record, checksum, $5
+                FROM unnest($3::text[], $4::bigint[])
+                    WITH ORDINALITY AS new (record, checksum, place)
+                WHERE $2::bigint =
+                    (SELECT coalesce(max(position) + 1, 0) FROM unyoke.journal WHERE study = $1)
+                RETURNING position
+            ), released AS (
+                UPDATE unyoke.lease SET expires = NULL
+                WHERE study = $1 AND owner = $6 AND evaluation = ANY ($7::bigint[])
+                    AND expires IS NOT NULL AND EXISTS (SELECT FROM added)
+            ), claimed AS (
+                INSERT INTO unyoke.lease AS held
+                    (study, evaluation, attempt, owner, expires, token)
+                SELECT $1, evaluation, 1, $6,
+                    clock_timestamp() + $9::bigint * interval '1 microsecond', $5
+                FROM unnest($8::bigint[]) AS asked (evaluation) WHERE EXISTS (SELECT FROM added)
+                ON CONFLICT (study, evaluation) DO UPDATE
+                SET attempt = held.attempt + 1, owner = excluded.owner,
+                    expires = excluded.expires, token = excluded.token
+                WHERE held.expires IS NULL OR held.expires <= clock_timestamp()
+            )
+            SELECT count(*) FROM added";
         let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
         let checksums: Vec<Option<i64>> = lines.iter().map(|line| line.checksum).collect();
-        let inserted = self.link.run(async |client| {
-            let values: [&(dyn ToSql + Sync); 5] = [&self.study, &at, &texts, &checksums, &token];
-            match client.execute(insert, &values).await {
+        let keys = |evaluations: &[u64]| evaluations.iter().map(|e| e.cast_signed()).collect();
+        let (settled, asked): (Vec<i64>, Vec<i64>) = (keys(&effects.settled), keys(&effects.asked));
+        let ttl = microseconds(effects.ttl);
+        let inserted: i64 = self.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 9] = [
+                &self.study,
+                &at,
+                &texts,
+                &checksums,
+                &token,
+                &effects.owner,
+                &settled,
+                &asked,
+                &ttl,
+            ];
+            match client.query_one(insert, &values).await {
                 Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(0),
-                other => other,
+                other => other?.try_get(0),
             }
         })?;
         Ok(inserted > 0)
     }
 
+    /// The leases that came with an append.
+    fn leases_with(&self, effects: &Effects, token: &str) -> Result<Vec<Lease>> {
+        if effects.asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = "SELECT evaluation, attempt, owner FROM unyoke.lease
+            WHERE study = $1 AND owner = $2 AND token = $3 AND evaluation = ANY ($4)";
+        let asked: Vec<i64> = effects.asked.iter().map(|e| e.cast_signed()).collect();
+        self.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 4] = [&self.study, &effects.owner, &token, &asked];
+            client.query(query, &values).await?.iter().map(lease).collect()
+        })
+    }
+
     /// Inserts the lines unless they are there already, with this token.
-    fn insert_once(&self, at: i64, lines: &[Line], token: &str) -> Result<()> {
-        if self.insert(at, lines, token)? {
-            return Ok(());
+    fn insert_once(
+        &self,
+        at: i64,
+        lines: &[Line],
+        token: &str,
+        effects: &Effects,
+    ) -> Result<Vec<Lease>> {
+        if self.insert(at, lines, token, effects)? {
+            return self.leases_with(effects, token);
         }
         // Not necessarily somebody else: an earlier attempt of ours whose answer was lost may have
         // been carried out, even after we had looked for it.
         let (found, ours) = self.look(at, token)?;
         let expected = at.cast_unsigned();
-        if ours { Ok(()) } else { Err(Error::Conflict { expected, found }) }
+        if ours {
+            self.leases_with(effects, token)
+        } else {
+            Err(Error::Conflict { expected, found })
+        }
     }
 
     /// Claims with a token; `None` instead of an attempt says that somebody was faster.
@@ -259,12 +316,12 @@ impl Backend for Postgres {
         text::read(self.0.location(), first, &lines)
     }
 
-    fn append(&self, at: u64, records: &[Record]) -> Result<()> {
+    fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {
         let next = i64::try_from(at).ok().filter(|_| !records.is_empty());
         let Some(next) = next else {
             let (found, _) = self.0.look(0, "")?;
             let fits = records.is_empty() && found == at;
-            return if fits { Ok(()) } else { Err(Error::Conflict { expected: at, found }) };
+            return if fits { Ok(vec![]) } else { Err(Error::Conflict { expected: at, found }) };
         };
         let lines = text::write(self.0.location(), next, records)?;
         let mut undecided = lock(&self.0.undecided);
@@ -273,7 +330,7 @@ impl Backend for Postgres {
             Some(earlier) if earlier.lines == lines => earlier.token,
             _ => new_token(self.0.location())?,
         };
-        let outcome = self.0.insert_once(next, &lines, &token);
+        let outcome = self.0.insert_once(next, &lines, &token, effects);
         if outcome.as_ref().is_err_and(is_undecided) {
             *undecided = Some(Undecided { lines, token });
         }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke::Record;
 
-use crate::backend::{Backend, Claim};
+use crate::backend::{Backend, Claim, Effects};
 use crate::clock::{Clock, microseconds};
 use crate::error::{Error, Result};
 use crate::file::{self, Identity};
@@ -45,6 +45,9 @@ const CLAIM: &str = "INSERT INTO lease (evaluation, attempt, owner, expires)
 /// Sets the end of a lease if it is still held.
 const SET_EXPIRY: &str = "UPDATE lease SET expires = ?4
     WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL";
+
+const RELEASE_OWN: &str = "UPDATE lease SET expires = NULL
+    WHERE evaluation = ?1 AND owner = ?2 AND expires IS NOT NULL";
 
 const RELEASE_OWNER: &str =
     "UPDATE lease SET expires = NULL WHERE owner = ?1 AND expires IS NOT NULL";
@@ -317,44 +320,35 @@ impl Backend for Sqlite {
         text::read(&self.file.location(), first, &lines)
     }
 
-    fn append(&self, at: u64, records: &[Record]) -> Result<()> {
+    fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {
         // What is beyond the range of positions conflicts with whatever is there.
         let first = i64::try_from(at).unwrap_or(i64::MAX);
         let lines = text::write(&self.file.location(), first, records)?;
-        let found = self.file.write(&[COUNT, INSERT], |transaction| {
+        let statements = [COUNT, INSERT, CLAIM, RELEASE_OWN];
+        let outcome = self.file.write(&statements, |transaction| {
             let found: i64 = transaction.prepare_cached(COUNT)?.query_row([], |row| row.get(0))?;
-            if found.cast_unsigned() == at {
-                let mut statement = transaction.prepare_cached(INSERT)?;
-                for Line { position, text, checksum } in &lines {
-                    statement.execute(params![position, text, checksum])?;
-                }
+            if found.cast_unsigned() != at {
+                return Ok(Err(found.cast_unsigned()));
             }
-            Ok(found.cast_unsigned())
+            let mut statement = transaction.prepare_cached(INSERT)?;
+            for Line { position, text, checksum } in &lines {
+                statement.execute(params![position, text, checksum])?;
+            }
+            for evaluation in &effects.settled {
+                let values = params![evaluation.cast_signed(), effects.owner];
+                transaction.prepare_cached(RELEASE_OWN)?.execute(values)?;
+            }
+            claim(transaction, self.clock.now(), &effects.claim()).map(Ok)
         })?;
-        if found == at { Ok(()) } else { Err(Error::Conflict { expected: at, found }) }
+        outcome.map_err(|found| Error::Conflict { expected: at, found })
     }
 
-    fn claim(&self, claim: &Claim<'_>) -> Result<Vec<Lease>> {
+    fn claim(&self, wanted: &Claim<'_>) -> Result<Vec<Lease>> {
         // Whoever finds nothing free has not held up those who write.
-        if self.free(claim.evaluations)?.is_empty() {
+        if self.free(wanted.evaluations)?.is_empty() {
             return Ok(Vec::new());
         }
-        self.file.write(&[CLAIM], |transaction| {
-            let now = self.clock.now();
-            let expires = now.saturating_add(microseconds(claim.ttl));
-            let mut statement = transaction.prepare_cached(CLAIM)?;
-            let mut leases = Vec::new();
-            for &evaluation in claim.evaluations {
-                let values = params![evaluation.cast_signed(), claim.owner, expires, now];
-                let attempt = statement.query_row(values, |row| row.get(0)).optional()?;
-                let owner = claim.owner.to_owned();
-                leases.extend(attempt.map(|attempt| Lease { evaluation, attempt, owner }));
-                if leases.len() == claim.most {
-                    break;
-                }
-            }
-            Ok(leases)
-        })
+        self.file.write(&[CLAIM], |transaction| claim(transaction, self.clock.now(), wanted))
     }
 
     fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
@@ -414,6 +408,27 @@ impl Backend for Sqlite {
             connection.prepare_cached(query)?.query_map([], late)?.collect()
         })
     }
+}
+
+/// Claims, at microsecond `now`, what is free.
+fn claim(
+    transaction: &Transaction<'_>,
+    now: i64,
+    wanted: &Claim<'_>,
+) -> rusqlite::Result<Vec<Lease>> {
+    let expires = now.saturating_add(microseconds(wanted.ttl));
+    let mut statement = transaction.prepare_cached(CLAIM)?;
+    let mut leases = Vec::new();
+    for &evaluation in wanted.evaluations {
+        if leases.len() == wanted.most {
+            break;
+        }
+        let values = params![evaluation.cast_signed(), wanted.owner, expires, now];
+        let attempt = statement.query_row(values, |row| row.get(0)).optional()?;
+        let owner = wanted.owner.to_owned();
+        leases.extend(attempt.map(|attempt| Lease { evaluation, attempt, owner }));
+    }
+    Ok(leases)
 }
 
 /// Sets the end of a lease if it is still held, and says how many there were of it.
@@ -498,10 +513,18 @@ fn failure(path: &Path, waited: Duration, error: rusqlite::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
     use unyoke::Event;
 
     fn record(evaluation: u64) -> Record {
         Event::Withdrawn { evaluation }.into()
+    }
+
+    impl Sqlite {
+        fn append(&self, at: u64, records: &[Record]) -> Result<()> {
+            self.append_with(at, records, &Effects::default()).map(drop)
+        }
     }
 
     /// A new study whose connection does not wait for others.
@@ -616,6 +639,52 @@ mod tests {
         };
         assert!(longest(0) > longest(500) && longest(500) > longest(5_000));
         assert!(longest(0) <= Duration::from_millis(6));
+    }
+
+    const HELD: &str = "UNYOKE_STORE_TEST_HELD";
+
+    /// Not a test but a process that is stopped in the middle of a transaction.
+    #[test]
+    #[ignore = "this is run by another test"]
+    fn process_in_a_transaction() {
+        let Ok(path) = std::env::var(HELD) else { return };
+        let connection = Connection::open(path).unwrap();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        writeln!(std::io::stderr(), "\nlocked").unwrap();
+        loop {
+            std::thread::park();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn whoever_waits_for_a_stopped_process_is_told_which_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let mut process = Command::new(std::env::current_exe().unwrap());
+        process.args(["sqlite::tests::process_in_a_transaction", "--exact", "--ignored"]);
+        process.arg("--nocapture").env(HELD, folder.path().join("study.db"));
+        let mut child = process.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(said.map_while(std::result::Result::ok).any(|line| line == "locked"));
+        let number = child.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &number]).status().unwrap().success());
+        let start = Instant::now();
+        loop {
+            let Err(Error::Busy { holders, .. }) = sqlite.append(0, &[record(0)]) else {
+                panic!("somebody else was writing")
+            };
+            assert_eq!(holders.len(), 1, "{holders:?}");
+            assert!(holders[0].starts_with(&format!("process {number} (")), "{holders:?}");
+            // The signal arrives at some moment.
+            if holders[0].ends_with(", stopped)") {
+                break;
+            }
+            assert!(start.elapsed() < Duration::from_secs(60), "{holders:?}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sqlite.append(0, &[record(0)]).unwrap();
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The store itself: a journal with leases, wherever it is kept.
 
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use unyoke::{Journal, JournalError, Record};
+use unyoke::{Event, Journal, JournalError, Record};
 
-use crate::backend::{Backend, Claim};
+use crate::backend::{Backend, Claim, Effects};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::file;
@@ -23,7 +24,20 @@ use crate::sqlite::Sqlite;
 ///
 /// On PostgreSQL all calls block, and must not be made on a thread that runs asynchronous tasks.
 #[derive(Debug, Clone)]
-pub struct Store(Kind);
+pub struct Store {
+    kind: Kind,
+    /// Shared by clones.
+    worker: Arc<Mutex<Option<Worker>>>,
+}
+
+/// Who works on evaluations through a store.
+#[derive(Debug)]
+struct Worker {
+    owner: String,
+    ttl: Duration,
+    /// Leases that came with evaluations that were asked for, until they are claimed.
+    asked: Vec<Lease>,
+}
 
 #[derive(Debug, Clone)]
 enum Kind {
@@ -35,13 +49,13 @@ enum Kind {
 impl Store {
     /// A store that lasts as long as the program.
     pub fn memory() -> Self {
-        Self(Kind::Memory(Memory::default()))
+        Self::new(Kind::Memory(Memory::default()))
     }
 
     /// The store of an existing study. An older layout is brought up to date; what is newer, damaged
     /// or something else is refused and left as it is.
     pub fn open(location: &Location) -> Result<Self> {
-        Ok(Self(match location {
+        Ok(Self::new(match location {
             Location::File(path) => Kind::Sqlite(Sqlite::open(path)?),
             Location::Postgres(url) => Kind::Postgres(Postgres::open(url)?),
         }))
@@ -52,7 +66,7 @@ impl Store {
     /// Two processes that create the same study both get their store, but only one can append the
     /// first record.
     pub fn create(location: &Location) -> Result<Self> {
-        Ok(Self(match location {
+        Ok(Self::new(match location {
             Location::File(path) => Kind::Sqlite(Sqlite::create(path)?),
             Location::Postgres(url) => Kind::Postgres(Postgres::create(url)?),
         }))
@@ -70,11 +84,39 @@ impl Store {
     /// The same store with another clock for leases; PostgreSQL always uses that of its server.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
-        Self(match self.0 {
+        let kind = match self.kind {
             Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock)),
             Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock)),
             postgres @ Kind::Postgres(_) => postgres,
-        })
+        };
+        Self { kind, ..self }
+    }
+
+    /// From now on, what is asked for through this store or its clones is claimed for `owner` in the
+    /// same step, and what is settled through them is given back. That saves waiting for the disk,
+    /// and nobody else can claim in between.
+    ///
+    /// [`Store::claim`] then hands out the lease that came with an evaluation. Whoever stops
+    /// working without having claimed all it asked for calls [`Store::release_owner`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use unyoke::{Config, Problem, Study};
+    /// use unyoke_store::Store;
+    ///
+    /// let (store, minute) = (Store::memory(), Duration::from_secs(60));
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 9.0).build()?;
+    /// let mut study = Study::create(problem, Config::default(), 0, store.clone())?;
+    /// store.work_as("worker 1", minute)?;
+    /// let evaluation = study.ask()?.evaluation;
+    /// assert_eq!(store.claim(evaluation, "worker 2", minute)?, None);
+    /// assert!(store.claim(evaluation, "worker 1", minute)?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn work_as(&self, owner: &str, ttl: Duration) -> Result<()> {
+        check_text("owner", owner)?;
+        *self.worker() = Some(Worker { owner: owner.to_owned(), ttl, asked: Vec::new() });
+        Ok(())
     }
 
     /// Claims an evaluation for `ttl`. `None` if a live lease exists, whoever owns it.
@@ -82,7 +124,52 @@ impl Store {
     /// The first lease of an evaluation is attempt 1, each later one adds 1. An owner should be
     /// able to tell where it runs, as in `host:pid`: that is what people read when it is gone.
     pub fn claim(&self, evaluation: u64, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        if let Some(lease) = self.asked(evaluation, owner) {
+            let held = self.renew(&lease, ttl)?;
+            self.forget_asked(&lease);
+            if held {
+                return Ok(Some(lease));
+            }
+        }
         Ok(self.claim_free(&[evaluation], 1, owner, ttl)?.pop())
+    }
+
+    /// The lease that came with an evaluation, unless it was claimed before.
+    fn asked(&self, evaluation: u64, owner: &str) -> Option<Lease> {
+        let wanted = |lease: &&Lease| lease.evaluation == evaluation && lease.owner == owner;
+        self.worker().as_ref()?.asked.iter().find(wanted).cloned()
+    }
+
+    fn forget_asked(&self, lease: &Lease) {
+        if let Some(worker) = &mut *self.worker() {
+            worker.asked.retain(|asked| asked != lease);
+        }
+    }
+
+    /// What appending these records does to the worker's leases.
+    fn effects(&self, records: &[Record]) -> Effects {
+        let worker = self.worker();
+        let Some(worker) = &*worker else { return Effects::default() };
+        let (owner, ttl) = (worker.owner.clone(), worker.ttl);
+        let mut effects = Effects { owner, ttl, ..Effects::default() };
+        for record in records {
+            match record.event {
+                Event::Asked { evaluation, .. } => effects.asked.push(evaluation),
+                Event::Told { evaluation, .. }
+                | Event::Failed { evaluation, .. }
+                | Event::Withdrawn { evaluation } => effects.settled.push(evaluation),
+                _ => {}
+            }
+        }
+        effects
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, worker: Arc::default() }
+    }
+
+    fn worker(&self) -> MutexGuard<'_, Option<Worker>> {
+        self.worker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Claims, for `ttl`, the first `most` of these evaluations that no live lease covers, in one
@@ -162,7 +249,7 @@ impl Store {
     }
 
     fn backend(&self) -> &dyn Backend {
-        match &self.0 {
+        match &self.kind {
             Kind::Memory(memory) => memory,
             Kind::Sqlite(sqlite) => sqlite,
             Kind::Postgres(postgres) => postgres,
@@ -176,7 +263,12 @@ impl Journal for Store {
     }
 
     fn append(&mut self, at: u64, records: &[Record]) -> std::result::Result<(), JournalError> {
-        Ok(self.backend().append(at, records)?)
+        let effects = self.effects(records);
+        let leases = self.backend().append_with(at, records, &effects)?;
+        if let Some(worker) = &mut *self.worker() {
+            worker.asked.extend(leases);
+        }
+        Ok(())
     }
 }
 

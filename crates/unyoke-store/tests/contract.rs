@@ -6,7 +6,7 @@ mod places;
 use places::{File, Memory, Place, Postgres, parts, record};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use unyoke::{Config, Event, Journal, JournalError, Problem, Record, Study};
+use unyoke::{Config, Design, Event, Journal, JournalError, Problem, Record, Study};
 use unyoke_store::{Error, Lease, LeaseState, Store};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -33,6 +33,8 @@ promises! {
     eight_workers_claim_each_evaluation_once
     of_eight_workers_with_the_same_list_each_gets_other_evaluations
     the_first_free_evaluations_of_a_list_are_claimed
+    what_a_worker_asks_for_is_claimed_in_the_same_step
+    what_a_worker_settles_is_released_in_the_same_step
     a_live_lease_keeps_everybody_else_out
     an_expired_lease_is_taken_over_as_the_next_attempt
     a_lease_of_no_time_is_expired_at_once
@@ -273,6 +275,44 @@ fn the_first_free_evaluations_of_a_list_are_claimed<P: Place>() {
     assert_eq!(claimed(&[1, 2], 0, "bob"), []);
     assert_eq!(claimed(&[u64::MAX, 2, u64::MAX, 2], 9, "bob"), [(u64::MAX, 1), (2, 1)]);
     assert_eq!(store.leases().unwrap().len(), 7);
+}
+
+fn asked(evaluation: u64) -> Record {
+    let (design, objective) = (Design::new().with("x", 0.5), "f".to_owned());
+    Event::Asked { evaluation, design, objective, cost: 1.0, initial: true }.into()
+}
+
+fn what_a_worker_asks_for_is_claimed_in_the_same_step<P: Place>() {
+    let place = P::new();
+    let (mut study, other) = (place.begin(), place.open());
+    let store = study.clone();
+    study.append(1, &[asked(0)]).unwrap();
+    assert!(store.leases().unwrap().is_empty(), "nobody said that they work");
+    store.work_as("ann", MINUTE).unwrap();
+    assert!(study.append(1, &[asked(1)]).is_err());
+    assert_eq!(store.leases().unwrap().len(), 0, "somebody else was faster");
+    study.append(2, &[asked(1), asked(2)]).unwrap();
+    assert_eq!(other.claim_free(&[1, 2], 2, "bob", MINUTE).unwrap(), []);
+    let lease = store.claim(1, "ann", MINUTE).unwrap().unwrap();
+    assert_eq!(lease, Lease { evaluation: 1, attempt: 1, owner: "ann".into() });
+    assert_eq!(store.claim(1, "ann", MINUTE).unwrap(), None, "only once");
+    place.pass(MINUTE * 2);
+    assert_eq!(other.claim(2, "bob", MINUTE).unwrap().unwrap().attempt, 2);
+    assert_eq!(store.claim(2, "ann", MINUTE).unwrap(), None, "it was waited too long");
+}
+
+fn what_a_worker_settles_is_released_in_the_same_step<P: Place>() {
+    let place = P::new();
+    let mut study = place.begin();
+    study.work_as("ann", MINUTE).unwrap();
+    study.append(1, &[asked(0), asked(1), asked(2), asked(3)]).unwrap();
+    let other = place.open();
+    other.claim(4, "bob", MINUTE).unwrap().unwrap();
+    let told = |evaluation| Record::from(Event::Told { evaluation, value: 0.5 });
+    study.append(5, &[told(0), record(1, "failed")]).unwrap();
+    study.append(7, &[Event::Withdrawn { evaluation: 2 }.into(), told(4)]).unwrap();
+    let live: Vec<bool> = other.leases().unwrap().iter().map(|status| status.is_live()).collect();
+    assert_eq!(live, [false, false, false, true, true], "the last is somebody else's");
 }
 
 fn a_live_lease_keeps_everybody_else_out<P: Place>() {

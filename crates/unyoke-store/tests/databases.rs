@@ -7,7 +7,7 @@ mod wire;
 use places::{Place, Postgres, Shared, client, record, server, unique, with_parameter};
 use std::net::TcpListener;
 use std::time::Duration;
-use unyoke::{Event, FORMAT, Journal, JournalError};
+use unyoke::{Design, Event, FORMAT, Journal, JournalError};
 use unyoke_store::{Error, Location, Store};
 use wire::Wire;
 
@@ -127,7 +127,7 @@ fn an_append_whose_answer_was_lost_is_neither_lost_nor_doubled() {
     drop(place.begin());
     let wire = Wire::new();
     let mut store = Store::open(&wire.location(&place)).unwrap();
-    wire.swallow("INSERT 0 ", 1);
+    wire.swallow("SELECT 1", 1);
     store.append(1, &[record(1, "me"), record(2, "me")]).unwrap();
     assert_eq!(wire.swallowed(), 1, "it was carried out, and we did not hear of it");
     assert_eq!(place.open().read(1).unwrap(), [record(1, "me"), record(2, "me")]);
@@ -140,7 +140,7 @@ fn an_append_that_remained_undecided_is_recognised_when_it_is_repeated() {
     let wire = Wire::new();
     let mut store = Store::open(&wire.location(&place)).unwrap();
     // Carried out unheard, and unheard as well that it was.
-    wire.swallow("INSERT 0 ", 2);
+    wire.swallow("SELECT 1", 2);
     let lost = store.append(1, &[record(1, "me")]).unwrap_err();
     assert!(lost.is_passing(), "{lost}");
     assert_eq!(wire.swallowed(), 2);
@@ -162,6 +162,22 @@ fn a_claim_whose_answer_was_lost_is_ours() {
     let lease = store.claim(7, "me", MINUTE).unwrap().unwrap();
     assert_eq!((wire.swallowed(), lease.attempt), (1, 1));
     assert_eq!(store.claim(7, "me", MINUTE).unwrap(), None, "not twice");
+}
+
+#[test]
+fn a_lease_that_came_with_an_append_whose_answer_was_lost_is_ours() {
+    let place = Postgres::new();
+    drop(place.begin());
+    let wire = Wire::new();
+    let mut store = Store::open(&wire.location(&place)).unwrap();
+    store.work_as("me", MINUTE).unwrap();
+    let (design, objective) = (Design::new().with("x", 0.5), "f".to_owned());
+    let asked = Event::Asked { evaluation: 0, design, objective, cost: 1.0, initial: true };
+    wire.swallow("SELECT 1", 2);
+    assert!(store.append(1, &[asked.clone().into()]).unwrap_err().is_passing());
+    store.append(1, &[asked.into()]).unwrap();
+    assert_eq!(store.claim(0, "me", MINUTE).unwrap().unwrap().attempt, 1);
+    assert_eq!(store.read(0).unwrap().len(), 2);
 }
 
 #[test]

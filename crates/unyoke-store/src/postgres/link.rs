@@ -3,6 +3,7 @@
 //! Everything has a limit of time, on the server where it can keep it and here where it cannot: a
 //! server that stands still does not hold up its clients for ever.
 
+use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,14 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::error::{DbError, Severity, SqlState};
-use tokio_postgres::{Client, Config, GenericClient, NoTls};
+use tokio_postgres::{Client, Config, GenericClient};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, Result};
 use crate::location::PostgresUrl;
 use crate::schema;
+
+use super::tls::Tls;
 
 /// How long a server may take to answer a new connection, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -65,6 +69,7 @@ pub(super) enum Durability {
 pub(super) struct Link {
     location: String,
     config: Config,
+    tls: MakeRustlsConnect,
     durability: Durability,
     session: Mutex<Option<Session>>,
 }
@@ -101,8 +106,11 @@ impl Trouble {
 impl Link {
     /// A connection that is made when it is first needed.
     pub(super) fn new(url: &PostgresUrl, durability: Durability) -> Result<Self> {
-        let (config, location) = (config(url)?, url.to_string());
-        Ok(Self { location, config, durability, session: Mutex::new(None) })
+        let (plain, tls) = Tls::take(url.url());
+        let (config, location) = (config(url, &plain)?, url.to_string());
+        let no_access = |reason| Error::NoAccess { location: location.clone(), reason };
+        let tls = tls.connector().map_err(no_access)?;
+        Ok(Self { location, config, tls, durability, session: Mutex::new(None) })
     }
 
     /// The place of the study, for messages.
@@ -190,7 +198,7 @@ impl Link {
 
     /// Connects, sets up the session and looks what there is, without writing anything.
     async fn greet(&self) -> Answer<Greeted> {
-        let (client, connection) = self.config.connect(NoTls).await?;
+        let (client, connection) = self.config.connect(self.tls.clone()).await?;
         // What ends it is told to whoever waits for an answer.
         let traffic = tokio::spawn(async { connection.await.unwrap_or_default() });
         client.batch_execute(SESSION).await?;
@@ -299,9 +307,10 @@ impl Drop for Session {
     }
 }
 
-/// How to connect: what the URL says, a password from `PGPASSWORD`, and limits of time.
-fn config(url: &PostgresUrl) -> Result<Config> {
-    let mut config: Config = url.url().parse().map_err(|error| Error::BadLocation {
+/// How to connect: what the URL says, here in words of the client, a password from `PGPASSWORD`, and
+/// limits of time.
+fn config(url: &PostgresUrl, plain: &str) -> Result<Config> {
+    let mut config: Config = plain.parse().map_err(|error| Error::BadLocation {
         location: url.to_string(),
         reason: reason(&error),
     })?;
@@ -316,7 +325,7 @@ fn config(url: &PostgresUrl) -> Result<Config> {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(NETWORK_TIMEOUT);
     }
-    if !url.url().contains("keepalives") {
+    if !plain.contains("keepalives") {
         let (idle, interval, retries) = KEEPALIVE;
         config.keepalives_idle(idle).keepalives_interval(interval).keepalives_retries(retries);
     }
@@ -386,7 +395,18 @@ fn is_passing(code: &SqlState) -> bool {
 /// apart only by their words.
 fn is_hopeless(error: &tokio_postgres::Error) -> bool {
     let said = error.to_string();
-    ["authentication error", "invalid configuration"].iter().any(|kind| said.starts_with(kind))
+    let kinds = ["authentication error", "invalid configuration"];
+    let denied = kinds.iter().any(|kind| said.starts_with(kind));
+    denied || (said.starts_with("error performing TLS handshake") && !is_network(error))
+}
+
+/// Whether the network is at fault and not what came through it.
+fn is_network(error: &tokio_postgres::Error) -> bool {
+    let source = std::error::Error::source(error);
+    let cause = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| {
+        !matches!(cause.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput)
+    })
 }
 
 /// The whole of what was said. The crate itself only says that it was an error.

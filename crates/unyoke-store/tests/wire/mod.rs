@@ -1,5 +1,6 @@
 //! A connection to the server that can be cut at the worst moment: when the server has done what
 //! it was asked to, and before its answer arrives.
+#![allow(dead_code, reason = "not every test file uses all of it")]
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
