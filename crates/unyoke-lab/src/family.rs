@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::instance::{Instance, Truth};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use unyoke::{GammaPrior, Objective, Priors, Problem};
+use unyoke::{GammaPrior, KnownHyper, Objective, Priors, Problem};
 use unyoke_math::Points;
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
@@ -102,6 +102,17 @@ impl Family {
             builder = builder.objective(objective);
         }
         Ok(builder.build()?)
+    }
+
+    /// The hyper-parameters that the objectives were sampled with.
+    pub(crate) fn true_hyper(self, noise: &[f64]) -> Vec<KnownHyper> {
+        let hyper = |(m, sd): (usize, &f64)| KnownHyper {
+            lengthscales: vec![self.length_scales()[m]],
+            outputscale: self.output_scales()[m],
+            noise: sd * sd,
+            mean: 0.0,
+        };
+        noise.iter().enumerate().map(hyper).collect()
     }
 
     /// The instance whose objectives interpolate `values` (one row per point) at `points`.

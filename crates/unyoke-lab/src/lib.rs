@@ -35,7 +35,7 @@ pub use lab::{Lab, Outcome, Progress, Shard};
 pub use method::Method;
 pub use metrics::{Recommendation, best_for_all, exact_regret, hypervolume_regret, regret};
 pub use run::{Protocol, run};
-pub use settings::Settings;
+pub use settings::{Hyper, Settings};
 pub use suite::{Source, Suite};
 pub use table::{Metrics, Row, read_run};
 pub use target::Target;

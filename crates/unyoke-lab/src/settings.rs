@@ -31,11 +31,25 @@ pub struct Settings {
     /// A file of initial designs and values; designs of the study's own if there is none.
     #[serde(default)]
     pub initial: Option<PathBuf>,
+    /// Whether models are fitted.
+    #[serde(default)]
+    pub hyper: Hyper,
     /// Metrics are taken at multiples of this cost, or after every evaluation.
     #[serde(default)]
     pub measure_every: Option<f64>,
     /// The version that made them.
     pub version: String,
+}
+
+/// Where the hyper-parameters of the models come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hyper {
+    /// Fitted at each step.
+    #[default]
+    Fitted,
+    /// Those that the objectives were sampled with, known from the start.
+    True,
 }
 
 impl Settings {
@@ -52,6 +66,7 @@ impl Settings {
             costs,
             lengthscales: Lengthscales::PerInput,
             initial: None,
+            hyper: Hyper::Fitted,
             measure_every: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -75,6 +90,9 @@ impl Settings {
         let (costs, noise) = (&self.costs, &self.noise);
         let source = Source { problems, seed: self.seed, costs, noise };
         let mut instances = suite.instances(ids, &source)?;
+        if self.hyper == Hyper::True {
+            suite.tell_hyper(&mut instances)?;
+        }
         if let Some(path) = &self.initial {
             read_initial(path, &mut instances)?;
         }
@@ -130,6 +148,7 @@ impl Settings {
             ("problems", source(self), source(other)),
             ("initial designs", start(self), start(other)),
             ("measure every", every(self), every(other)),
+            ("hyper-parameters", format!("{:?}", self.hyper), format!("{:?}", other.hyper)),
             ("seed", self.seed.to_string(), other.seed.to_string()),
             ("costs", format!("{:?}", self.costs), format!("{:?}", other.costs)),
             ("noise", format!("{:?}", self.noise), format!("{:?}", other.noise)),

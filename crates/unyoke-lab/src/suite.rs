@@ -72,6 +72,21 @@ impl Suite {
         }
     }
 
+    /// Lets models of these instances know the hyper-parameters of the objectives.
+    pub(crate) fn tell_hyper(&self, instances: &mut [Instance]) -> Result<()> {
+        let Self::Family(family) = self else {
+            let reason = format!("{} is a formula and has no true ones", self.name());
+            return Err(Error::Setting { what: "hyper-parameters", reason });
+        };
+        for instance in instances {
+            let known = family.true_hyper(&instance.noise);
+            for (objective, hyper) in instance.problem.objectives.iter_mut().zip(known) {
+                objective.hyper = Some(hyper);
+            }
+        }
+        Ok(())
+    }
+
     /// Instances by number; those of a family from a file of published ones if there is one.
     pub fn instances(&self, ids: &[u32], source: &Source<'_>) -> Result<Vec<Instance>> {
         match (self, source.problems) {

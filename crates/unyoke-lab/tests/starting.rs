@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use unyoke::Algorithm;
-use unyoke_lab::{Method, Row, Settings, Target, run};
+use unyoke_lab::{Hyper, Method, Row, Settings, Target, run};
 
 const CMOKG: Method = Method::Published(Algorithm::CMokg);
 const MAKG: Method = Method::Published(Algorithm::Makg);
@@ -68,4 +68,15 @@ fn initial_data_that_do_not_fit_are_refused_with_the_instance() {
         let error = initial_file(folder.path(), text).instances(&[4]).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
+}
+
+#[test]
+fn true_hyper_parameters_are_known_instead_of_fitted() {
+    let settings = Settings { hyper: Hyper::True, ..Settings::usual("observationnoise").unwrap() };
+    let instance = &settings.instances(&[0]).unwrap()[0];
+    let hyper = |m: usize| instance.problem.objectives[m].hyper.clone().unwrap();
+    assert_eq!((hyper(0).lengthscales, hyper(0).noise), (vec![0.4], 1.0));
+    assert_eq!((hyper(1).lengthscales, hyper(1).noise), (vec![0.4], 0.0));
+    let formula = Settings { hyper: Hyper::True, ..Settings::usual("zdt1").unwrap() };
+    assert!(formula.instances(&[0]).unwrap_err().to_string().contains("formula"));
 }

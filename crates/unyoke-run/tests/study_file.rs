@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use unyoke::{Algorithm, Direction, Noise, Parameter, Preference, Scale};
+use unyoke::{
+    Algorithm, Deterministic, Direction, Lengthscales, Noise, Parameter, Preference, Scale,
+};
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
 const GOOD: &str = r#"[study]
@@ -92,6 +94,7 @@ fn every_field_arrives() {
         preference = { dirichlet = [6, 2.0] }
         units = "raw"
         lengthscales = "isotropic"
+        deterministic = "smoothed"
         discretisation = { adaptive = { points = 50 } }
         search = { raw = 64 }
         front = { population = 10, generations = 5 }
@@ -124,6 +127,8 @@ fn every_field_arrives() {
     assert_eq!(file.config.initial.designs, Some(6));
     assert_eq!(file.config.initial.per_objective["g"], 2);
     assert_eq!(file.config.weights, 8);
+    assert_eq!(file.config.lengthscales, Lengthscales::Isotropic);
+    assert_eq!(file.config.deterministic, Deterministic::Smoothed);
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use unyoke::Lengthscales;
 use unyoke_lab::facts::deviations;
 use unyoke_lab::{
-    Error, Lab, Method, Outcome, Progress, Settings, Shard, Suite, summary, write_figures,
+    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, Suite, summary, write_figures,
     write_report,
 };
 
@@ -81,6 +81,10 @@ pub(crate) struct RunArguments {
     /// A file of initial designs and values to start from; without it every run chooses its own.
     #[arg(long, value_name = "FILE")]
     initial: Option<PathBuf>,
+    /// Let models know the hyper-parameters that the objectives were sampled with, instead of
+    /// fitting them (families of the paper only).
+    #[arg(long)]
+    true_hyper: bool,
     /// Take metrics at multiples of this cost only; they take longer than a suggestion [default:
     /// after every evaluation].
     #[arg(long, value_name = "COST")]
@@ -138,6 +142,7 @@ impl RunArguments {
                 problems: self.problems.map(absolute),
                 initial: self.initial.map(absolute),
                 measure_every: self.measure_every,
+                hyper: if self.true_hyper { Hyper::True } else { Hyper::Fitted },
                 seed: self.seed,
                 noise: self.noise.unwrap_or(usual.noise),
                 max_cost: self.max_cost.unwrap_or(usual_max_cost),

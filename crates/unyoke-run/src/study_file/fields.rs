@@ -13,6 +13,7 @@ pub(super) const ENGINE: &[&str] = &[
     "preference",
     "units",
     "lengthscales",
+    "deterministic",
     "discretisation",
     "search",
     "front",
