@@ -85,7 +85,7 @@ fn a_failure_recorded_while_a_command_runs_is_not_overwritten_by_its_value() {
     assert!(said.contains("recorded as failed"), "{said}");
     assert!(said.contains("kept as a late result"), "{said}");
     let watcher = thread::spawn(move || lines.map(Result::unwrap).collect::<Vec<_>>());
-    // Whether the command is still there or was stopped, nobody must wait at the gate for ever.
+    // Whether the command is still there or was stopped, nobody must wait at the gate without end.
     while run.try_wait().unwrap().is_none() {
         let gate = fs::OpenOptions::new().read(true).write(true).open(place.path("gate")).unwrap();
         thread::sleep(Duration::from_millis(20));

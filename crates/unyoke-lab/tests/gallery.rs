@@ -41,8 +41,8 @@ struct Course {
 fn curve(course: &Course, seed: usize) -> Curve {
     let mut cost = vec![66.0];
     while cost[cost.len() - 1] + course.price <= 800.0 {
-        let dear = course.price > 10.0 || noise(seed + cost.len()) > 0.12;
-        cost.push(cost[cost.len() - 1] + if dear { course.price } else { 10.0 });
+        let expensive = course.price > 10.0 || noise(seed + cost.len()) > 0.12;
+        cost.push(cost[cost.len() - 1] + if expensive { course.price } else { 10.0 });
     }
     let mut level = 0.0;
     let mean: Vec<f64> = (0..cost.len())

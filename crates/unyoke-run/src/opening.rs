@@ -196,10 +196,10 @@ mod tests {
     fn a_changed_cost_is_taken_over_and_another_problem_refused() {
         let folder = tempfile::tempdir().unwrap();
         file(&folder, TEXT).open_or_create().unwrap();
-        let dearer = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
-        assert_eq!(dearer.look().unwrap().study.cost("mass").unwrap(), 2.5);
-        assert_eq!(dearer.open().unwrap().study.cost("mass").unwrap(), 1.0, "only looked at");
-        assert_eq!(dearer.open_or_create().unwrap().study.cost("mass").unwrap(), 2.5);
+        let costlier = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
+        assert_eq!(costlier.look().unwrap().study.cost("mass").unwrap(), 2.5);
+        assert_eq!(costlier.open().unwrap().study.cost("mass").unwrap(), 1.0, "only looked at");
+        assert_eq!(costlier.open_or_create().unwrap().study.cost("mass").unwrap(), 2.5);
         for (from, to, differs) in [
             ("high = 1", "high = 2", "parameter \"x\""),
             ("minimise", "maximise", "objective \"mass\""),

@@ -1,4 +1,4 @@
-//! Leases: who works on which evaluation, for how long, and for the how manieth time.
+//! Leases: who works on which evaluation, for how long, and which attempt it is.
 
 use std::time::Duration;
 

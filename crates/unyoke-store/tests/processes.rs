@@ -23,7 +23,7 @@ fn process() {
     let (Ok(task), Ok(place)) = (std::env::var(TASK), std::env::var(PLACE)) else { return };
     let location = Location::parse(&place).unwrap();
     match task.as_str() {
-        "for ever" => append_for_ever(&location),
+        "append" => append_without_end(&location),
         writer => append_and_claim(Store::open(&location).unwrap(), writer),
     }
 }
@@ -67,7 +67,7 @@ fn append_and_claim(mut store: Store, writer: &str) {
 }
 
 /// Appends records that hold their own position, one or several at a time, until it is killed.
-fn append_for_ever(location: &Location) {
+fn append_without_end(location: &Location) {
     let mut store = Store::open(location).unwrap();
     let mut at = store.read(0).unwrap().len() as u64;
     loop {
@@ -109,7 +109,7 @@ fn eight_processes_lose_nothing(place: impl Shared) {
 fn killed_writers_lose_nothing(place: impl Shared, times: u64) {
     drop(place.begin());
     for round in 0..times {
-        let mut child = start(&place, "for ever");
+        let mut child = start(&place, "append");
         let mut output = lines(&mut child);
         // How far it gets varies between not having begun and a dozen transactions; where in a
         // transaction it is when the signal arrives is up to the scheduler.

@@ -22,8 +22,8 @@ use unyoke_math::{Points, sobol};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Objectives in the order of their costs: cheap and rough, dear and smooth.
-const NAMES: [&str; 2] = ["cheap", "dear"];
+/// Objectives in the order of their costs: cheap and rough, expensive and smooth.
+const NAMES: [&str; 2] = ["cheap", "expensive"];
 const COSTS: [f64; 2] = [1.0, 10.0];
 const WAVES: usize = 1024;
 
@@ -351,7 +351,7 @@ fn print_differences(sets: &[Set], outcomes: &[Vec<Outcome>], budget: f64) {
 }
 
 fn print_evaluations(sets: &[Set], outcomes: &[Vec<Outcome>]) {
-    let columns = ["evaluations", "cheap", "close", "dear", "close", "ms per suggestion"];
+    let columns = ["evaluations", "cheap", "close", "expensive", "close", "ms per suggestion"];
     print_header(&columns.map(str::to_owned));
     for (s, set) in sets.iter().enumerate() {
         let sum = |count: &dyn Fn(&Outcome) -> usize| -> usize {

@@ -27,8 +27,9 @@ fn main() -> Result<()> {
     let suggestion = study.suggest()?;
     println!("next: {} at {}", suggestion.objective, suggestion.design);
     for row in &suggestion.options {
-        let flips =
-            row.flips_at.map_or("never".to_owned(), |cost| format!("at a cost of {cost:.2}"));
+        let flips = row
+            .break_even_cost
+            .map_or("never".to_owned(), |cost| format!("at a cost of {cost:.2}"));
         println!(
             "  {:<9} gain {:.4}  cost {:>3}  per cost {:.4}  flips {flips}",
             row.objectives.join(" + "),
@@ -40,7 +41,7 @@ fn main() -> Result<()> {
     for note in &suggestion.notes {
         println!("  note: {note}");
     }
-    // A dearer impurity measurement may change the choice.
+    // A costlier impurity measurement may change the choice.
     study.set_cost("impurity", 200.0)?;
     println!("if impurity cost 200: {}", study.suggest()?.objective);
     Ok(())

@@ -5,7 +5,7 @@
 
 use unyoke::{Problem, Result, Study, Suggestion};
 
-/// Stands for two simulators: drag is cheap and rough, mass is dear and smooth.
+/// Stands for two simulators: drag is cheap and rough, mass is expensive and smooth.
 fn run(suggestion: &Suggestion) -> f64 {
     let at = |name: &str| suggestion.design.real(name).unwrap_or_default();
     let (x, y) = (at("x"), at("y"));

@@ -364,13 +364,13 @@ impl<'h> Engine<'h> {
         let row = |(i, best): (usize, &Best)| {
             let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
             let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
-            let flips_at = (best.log_gain - rival).exp();
+            let break_even_cost = (best.log_gain - rival).exp();
             OptionRow {
                 objectives: names[best.option].clone(),
                 design: self.history.space.decode(&best.x),
                 log_gain: best.log_gain,
                 cost: best.cost,
-                flips_at: flips_at.is_finite().then_some(flips_at),
+                break_even_cost: break_even_cost.is_finite().then_some(break_even_cost),
             }
         };
         found.iter().enumerate().map(row).collect()

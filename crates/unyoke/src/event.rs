@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A journal of format 1 as the first version wrote it. It must open for ever: add to this
+    /// A journal of format 1 as the first version wrote it. It must always open: add to this
     /// file, change nothing in it.
     const FORMAT_1: &str = include_str!("../tests/golden/journal-format-1.jsonl");
 

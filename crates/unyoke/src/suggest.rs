@@ -219,7 +219,7 @@ fn better(a: Optimum, b: Optimum) -> Optimum {
 }
 
 /// Random steps there and back, longer after success and shorter after failure; every other step
-/// goes on in the direction of the successes so far, which is how one follows a knife edge.
+/// goes on in the direction of the successes so far, which follows a narrow ridge.
 fn feel(
     evaluate: &mut Evaluator<'_>,
     region: &Region<'_>,

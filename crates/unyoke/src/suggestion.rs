@@ -87,7 +87,7 @@ pub struct OptionRow {
     pub cost: f64,
     /// The cost at which the choice would flip: the winner must cost more than this to lose, the
     /// others less than this to win. `None` without a rival.
-    pub flips_at: Option<f64>,
+    pub break_even_cost: Option<f64>,
 }
 
 impl OptionRow {

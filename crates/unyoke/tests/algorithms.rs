@@ -6,7 +6,7 @@ use unyoke::{Algorithm, Config, Design, Error, FrontSearch, Note, Problem, Study
 const RIVALS: [Algorithm; 4] =
     [Algorithm::JesLbD, Algorithm::JesLbC, Algorithm::Parego, Algorithm::Nehvi];
 
-/// Two objectives of one continuous and one integer parameter, the second dear.
+/// Two objectives of one continuous and one integer parameter, the second expensive.
 fn problem(costs: [f64; 2]) -> Problem {
     Problem::builder()
         .continuous("x", -2.0, 3.0)

@@ -14,7 +14,7 @@ use unyoke_math::path::Path;
 use unyoke_math::random::Rng;
 use unyoke_math::{Points, sobol};
 
-/// Length scale and variance of the cheap objective f and of the dear one g.
+/// Length scale and variance of the cheap objective f and of the expensive one g.
 const HYPER: [[f64; 2]; 2] = [[0.25, 1.0], [0.5, 4.0]];
 
 /// Points along each input of the grid on which the truth is looked up.

@@ -185,7 +185,7 @@ fn an_objective_that_became_too_dear_is_not_chosen_when_dearer_still() {
             assert!(!(dropped && chosen == "f"), "chosen again at cost {cost}");
             dropped |= chosen != "f";
         }
-        assert!(dropped, "never too dear");
+        assert!(dropped, "never too expensive");
     }
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn options_table(
             short(row.gain()),
             short(row.cost),
             short(row.gain_per_cost()),
-            row.flips_at.map_or_else(String::new, short),
+            row.break_even_cost.map_or_else(String::new, short),
         ]);
     }
     table.right(3..7).to_string()
@@ -159,6 +159,6 @@ pub(crate) fn row_as_json(row: &OptionRow) -> Value {
         "gain": row.gain(),
         "cost": row.cost,
         "gain_per_cost": row.gain_per_cost(),
-        "break_even_cost": row.flips_at,
+        "break_even_cost": row.break_even_cost,
     })
 }

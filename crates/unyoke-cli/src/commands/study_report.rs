@@ -350,7 +350,7 @@ fn next_section(problem: &Problem, next: &Suggestion, fits: bool) -> Section {
             cell(short(row.gain())),
             cell(short(row.cost)),
             cell(short(row.gain_per_cost())),
-            cell(row.flips_at.map_or_else(|| "–".to_owned(), short)),
+            cell(row.break_even_cost.map_or_else(|| "–".to_owned(), short)),
             Cell::Plain(design(problem, &row.design)),
         ]
     };

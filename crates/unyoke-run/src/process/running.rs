@@ -123,7 +123,7 @@ impl Running {
     fn end(mut self, interrupted: Option<Failure>) -> Ending {
         let _ = self.group.kill();
         // To the end of what is there, not of the stream: a process that left the group may keep
-        // the other end open for ever. What was printed in time fits into the pipe.
+        // the other end open indefinitely. What was printed in time fits into the pipe.
         self.stdout.drain(TURN);
         self.stderr.drain(TURN);
         let status = match self.has_exited() {

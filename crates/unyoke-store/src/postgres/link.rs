@@ -1,7 +1,7 @@
 //! A connection to a PostgreSQL server, which is made again when it is lost.
 //!
 //! Everything has a limit of time, on the server where it can keep it and here where it cannot: a
-//! server that stands still does not hold up its clients for ever.
+//! server that stands still does not hold up its clients indefinitely.
 
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};

@@ -51,7 +51,7 @@ const CURRENT_STARTS: usize = 12;
 /// Designs off the predicted front among those that sets are chosen from.
 const FILLING: usize = 192;
 
-/// Designs that the first look compares: hypervolumes of many objectives are dear.
+/// Designs that the first look compares: hypervolumes of many objectives are expensive.
 const COMPARED: usize = 64;
 const COMPARED_MANY_OBJECTIVES: usize = 16;
 

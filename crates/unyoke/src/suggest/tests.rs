@@ -123,7 +123,7 @@ fn the_published_effort_finds_no_more_than_a_millionth_more() {
             let theirs =
                 climb_from_best(&acquisition, ours.option, &region, &raw, &values).unwrap();
             for theirs in theirs {
-                // Peaks on a knife edge come in tight groups: which of them is climbed is chance.
+                // Peaks on a narrow ridge come in tight groups: which of them is climbed is chance.
                 assert!(ours.log_gain >= theirs.value - 1e-6, "{ours:?} {theirs:?}");
             }
         }

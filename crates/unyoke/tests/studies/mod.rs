@@ -11,7 +11,7 @@ pub(crate) fn plane() -> ProblemBuilder {
     Problem::builder().continuous("x", 0.0, 1.0).continuous("y", 0.0, 1.0)
 }
 
-/// The plane with a cheap objective to maximise and a dear one to minimise.
+/// The plane with a cheap objective to maximise and a expensive one to minimise.
 pub(crate) fn two_objectives() -> Problem {
     plane().maximise("f", 1.0).minimise("g", 10.0).build().unwrap()
 }
@@ -82,7 +82,7 @@ pub(crate) fn assert_suggestion<J: Journal>(study: &Study<J>) -> Suggestion {
     assert_eq!(chosen.is_some(), !options.is_empty());
     for row in options {
         assert!(row.log_gain < f64::INFINITY, "{row:?}");
-        assert!(row.flips_at.is_none_or(f64::is_finite), "{row:?}");
+        assert!(row.break_even_cost.is_none_or(f64::is_finite), "{row:?}");
     }
     if let Some(chosen) = *chosen {
         assert!(options[chosen].log_gain.is_finite(), "{options:?}");
