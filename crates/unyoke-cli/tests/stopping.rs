@@ -96,7 +96,7 @@ fn a_third_signal_ends_the_program_while_the_database_waits() {
 fn a_signal_ends_the_program_while_the_front_is_computed() {
     let place = Place::new(TWO);
     let text = fs::read_to_string(place.path("study.toml")).unwrap();
-    let endless = "population = 1000, generations = 1000000000";
+    let endless = "population = 10000, generations = 1000000";
     place.write("study.toml", &text.replace("population = 8, generations = 3", endless));
     let run = place.spawn(&["run", "--no-report"]);
     place.await_that("the budget is spent", |place| {

@@ -47,7 +47,7 @@ const LOG: &str = "echo \"$UNYOKE_EVALUATION $UNYOKE_ATTEMPT\" >> starts\nexec \
 pub(crate) const ENDLESS_SEARCH: &str = "
 [engine]
 weights = 2
-search = { raw = 30000000, restarts = 1, iterations = 3 }
+search = { raw = 1000000, restarts = 1000000, iterations = 1000000 }
 discretisation = { sobol = { points = 8 } }
 front = { population = 8, generations = 3 }
 ";
