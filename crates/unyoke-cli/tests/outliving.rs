@@ -101,6 +101,32 @@ fn the_lease_of_a_killed_program_is_kept_while_its_command_runs() {
 }
 
 #[test]
+fn nobody_elsewhere_begins_what_still_runs_here_when_the_next_program_has_too_few_slots() {
+    let url = study_at(&server(), "slots");
+    let place = gated(Some(&url));
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    let drag = "\"awk\", \"BEGIN {{ print (1 - {x}) ^ 2 }}\"";
+    place.write("study.toml", &text.replace(drag, "\"sh\", \"-c\", \"cat gate; echo {x}\""));
+    let mut run = place.spawn(&["run", "--no-report", "--slots", "3", "--cost", "6"]);
+    place.await_that("three run", |place| place.starts().len() == 3);
+    signal(&run, "-KILL");
+    run.wait().unwrap();
+    let mut run = place.spawn(&["run", "--no-report", "--slots", "1", "--cost", "6"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("waiting for attempt 1")));
+    let store = Store::open(&Location::parse(&url).unwrap()).unwrap();
+    let live = store.leases().unwrap().iter().filter(|held| held.is_live()).count();
+    thread::spawn(move || lines.count());
+    place.await_that("the run ends", |place| {
+        // Opened and closed until all scripts have passed.
+        drop(fs::OpenOptions::new().read(true).write(true).open(place.path("gate")).unwrap());
+        run.try_wait().unwrap().is_some()
+    });
+    assert_eq!(live, 3, "the others were free for anybody");
+    assert_eq!(place.starts().into_values().collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+#[test]
 fn what_comes_after_somebody_elsewhere_has_settled_it_is_kept() {
     let place = gated(Some(&study_at(&server(), "late")));
     killed(&place);

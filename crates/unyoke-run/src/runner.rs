@@ -334,10 +334,13 @@ impl<'a> Runner<'a> {
         if candidates.is_empty() {
             return Ok(false);
         }
-        owner::release_those_of_the_dead(&self.layout, &self.store)?;
-        let mut claimed = self.store.claim_free(&candidates, 1, &self.owner.name, LEASE_TIME)?;
+        let name = &self.owner.name;
+        let claimed = match owner::take_over(&self.layout, &self.store, &candidates, name)? {
+            None => self.store.claim_free(&candidates, 1, name, LEASE_TIME)?.pop(),
+            taken => taken,
+        };
         // One that was settled meanwhile is put away, and the next one tried at the next round.
-        claimed.pop().map_or(Ok(false), |lease| self.begin(lease, None))
+        claimed.map_or(Ok(false), |lease| self.begin(lease, None))
     }
 
     /// Begins to choose another evaluation within the limits. False if that would be in vain.

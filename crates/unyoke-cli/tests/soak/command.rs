@@ -48,12 +48,12 @@ pub(crate) fn run() {
     for other in processes::of_other_attempts(&study, evaluation, attempt) {
         log(What::Met(other.number));
     }
-    // Now and then with a process of its own, which must not outlive it.
-    let milliseconds = (evaluation * 7 + u64::from(attempt) * 3) % 40;
-    match evaluation % 3 {
-        0 => drop(Command::new("sleep").arg(format!("0.0{milliseconds:02}")).status()),
-        _ => thread::sleep(Duration::from_millis(milliseconds)),
+    // Now and then it leaves a process behind, which must be ended before anything else begins.
+    if evaluation.is_multiple_of(3) {
+        Command::new("sleep").arg("600").spawn().unwrap();
     }
+    let milliseconds = (evaluation * 7 + u64::from(attempt) * 3) % 40;
+    thread::sleep(Duration::from_millis(milliseconds));
     let result = std::env::var("UNYOKE_RESULT").unwrap();
     fs::write(result, value(evaluation, attempt).to_string()).unwrap();
     log(What::Ended);
