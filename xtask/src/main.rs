@@ -3,7 +3,7 @@
 //! - `cargo xtask test`: everything that must pass before a change lands.
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
-//! - `cargo xtask soak`: programs that are killed again and again.
+//! - `cargo xtask soak [SEED]`: studies whose processes are killed and stopped again and again.
 
 mod command;
 mod bench;
@@ -12,9 +12,21 @@ mod test;
 
 use std::process::ExitCode;
 
-/// The long form of the tests that kill programs.
-const SOAK: [&str; 8] =
-    ["cargo", "test", "--workspace", "--test", "killing", "--", "--ignored", "--nocapture"];
+/// The long form of the tests that kill and stop processes.
+const SOAK: [&str; 9] = [
+    "cargo",
+    "test",
+    "-p=unyoke-cli",
+    "--test=killing",
+    "--",
+    "--ignored",
+    "--nocapture",
+    "--test-threads=1",
+    "soak",
+];
+
+/// Chooses the disturbances of the soak.
+const SEED: &str = "UNYOKE_SOAK_SEED";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,9 +37,12 @@ fn main() -> ExitCode {
         ["bench", filter] => bench::all(Some(filter)),
         ["postgres", command @ ..] => postgres::with(command),
         ["soak"] => postgres::with(&SOAK),
-        _ => {
-            Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak".to_owned())
+        ["soak", seed] => {
+            let seed = format!("{SEED}={seed}");
+            postgres::with(&[&["env", seed.as_str()], SOAK.as_slice()].concat())
         }
+        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak [SEED]"
+            .to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

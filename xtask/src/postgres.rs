@@ -1,20 +1,30 @@
 //! A PostgreSQL server for the tests: found or installed, alone in a temporary folder, gone afterwards.
+//! A test may stop it; it is then started again, as a service manager would.
 
 use crate::command::{Outcome, run};
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Tells tests where the server is. Whoever sets it beforehand has a server of their own.
-pub(crate) const VARIABLE: &str = "UNYOKE_TEST_POSTGRES";
+const VARIABLE: &str = "UNYOKE_TEST_POSTGRES";
+
+/// Tells tests where the folder of a server is that they may restart.
+const FOLDER: &str = "UNYOKE_TEST_POSTGRES_FOLDER";
 
 /// What is needed of an installation.
 const PROGRAMS: [&str; 4] = ["initdb", "postgres", "pg_ctl", "pg_isready"];
 
 /// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Before a server that did not start is started again, and between two looks whether it has.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A server, which is stopped and deleted with this value if it was started here.
 pub(crate) struct Postgres {
@@ -27,7 +37,9 @@ struct Cluster {
     programs: PathBuf,
     folder: PathBuf,
     port: u16,
-    process: Child,
+    /// The server, which a thread of its own starts again when it ends.
+    keeper: JoinHandle<()>,
+    is_over: Arc<AtomicBool>,
 }
 
 /// Runs a command with a server.
@@ -36,7 +48,7 @@ pub(crate) fn with(command: &[&str]) -> Outcome {
         return Err("usage: cargo xtask postgres COMMAND...".to_owned());
     };
     let postgres = Postgres::start()?;
-    run(Command::new(program).args(arguments).env(VARIABLE, postgres.url()))
+    run(postgres.show(Command::new(program).args(arguments)))
 }
 
 impl Postgres {
@@ -59,9 +71,12 @@ impl Postgres {
         Ok(Self { url, cluster: Some(cluster) })
     }
 
-    /// How to connect, with the right to create databases.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// Tells a command how to connect, with the right to create databases.
+    pub(crate) fn show<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if let Some(cluster) = &self.cluster {
+            command.env(FOLDER, &cluster.folder);
+        }
+        command.env(VARIABLE, &self.url)
     }
 }
 
@@ -87,7 +102,12 @@ impl Cluster {
         let process =
             initialise(&programs, &folder).and_then(|()| launch(&programs, &folder, port));
         let process = process.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
-        let mut cluster = Self { programs, folder, port, process };
+        let is_over = Arc::<AtomicBool>::default();
+        let keeper = keep(process, is_over.clone(), {
+            let (programs, folder) = (programs.clone(), folder.clone());
+            move || launch(&programs, &folder, port)
+        });
+        let mut cluster = Self { programs, folder, port, keeper, is_over };
         let ready = cluster.wait();
         ready.inspect_err(|_| cluster.stop())?;
         Ok(cluster)
@@ -103,24 +123,47 @@ impl Cluster {
             if answer.is_ok_and(|status| status.success()) {
                 return Ok(());
             }
-            let ended = self.process.try_wait().is_ok_and(|status| status.is_some());
-            if ended || start.elapsed() > PATIENCE {
+            if start.elapsed() > PATIENCE {
                 let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
                 return Err(format!("PostgreSQL did not start:\n{log}"));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(PAUSE);
         }
     }
 
     /// Nothing is reported here: the outcome of the tests is what counts.
     fn stop(&mut self) {
-        if let Ok(mut stop) = as_server_user(self.programs.join("pg_ctl")) {
-            stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"]);
-            let _ = stop.arg(self.folder.join("data")).stderr(Stdio::null()).status();
+        self.is_over.store(true, Ordering::SeqCst);
+        let start = Instant::now();
+        // One that is just being started cannot be stopped yet.
+        while !self.keeper.is_finished() && start.elapsed() < PATIENCE {
+            if let Ok(mut stop) = as_server_user(self.programs.join("pg_ctl")) {
+                stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"]);
+                let _ = stop.arg(self.folder.join("data")).stderr(Stdio::null()).status();
+            }
+            std::thread::sleep(PAUSE);
         }
-        let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Starts a server again whenever it ends, until it is over.
+fn keep(
+    mut server: Child,
+    is_over: Arc<AtomicBool>,
+    start: impl Fn() -> Result<Child, String> + Send + 'static,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let _ = server.wait();
+        while !is_over.load(Ordering::SeqCst) {
+            match start() {
+                Ok(mut server) => drop(server.wait()),
+                Err(message) => eprintln!("xtask: {message}"),
+            }
+            // What ends at once would do so again and again.
+            std::thread::sleep(PAUSE);
+        }
+    })
 }
 
 fn initialise(programs: &Path, folder: &Path) -> Outcome {
@@ -143,12 +186,13 @@ fn free_port() -> Result<u16, String> {
 /// The server as a child of ours, not a daemon: an interrupt from the keyboard reaches it too.
 fn launch(programs: &Path, folder: &Path, port: u16) -> Result<Child, String> {
     let failed = |error: std::io::Error| format!("PostgreSQL did not start: {error}");
-    let log = File::create(folder.join("log")).map_err(failed)?;
+    let log = File::options().create(true).append(true).open(folder.join("log"));
+    let log = log.map_err(failed)?;
     let mut server = as_server_user(programs.join("postgres"))?;
     server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
     server.args(["-p", &port.to_string()]);
-    // Tests kill clients, never the server or the machine, so it need not wait for the disk.
-    for setting in ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off"] {
+    // Tests stop the server but never the machine, so it need not wait for the disk.
+    for setting in ["listen_addresses=127.0.0.1", "fsync=off"] {
         server.args(["-c", setting]);
     }
     let errors = log.try_clone().map_err(failed)?;

@@ -1,7 +1,7 @@
 //! The one test command: formatting, lints, tests, documentation.
 
 use crate::command::{Outcome, cargo, run};
-use crate::postgres::{self, Postgres};
+use crate::postgres::Postgres;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub(crate) fn all() -> Outcome {
     })?;
     step("tests", || {
         let server = Postgres::start()?;
-        run(cargo(&["test", "--workspace"]).env(postgres::VARIABLE, server.url()))
+        run(server.show(&mut cargo(&["test", "--workspace"])))
     })?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);

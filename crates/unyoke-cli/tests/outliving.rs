@@ -101,6 +101,32 @@ fn the_lease_of_a_killed_program_is_kept_while_its_command_runs() {
 }
 
 #[test]
+fn nobody_elsewhere_begins_what_still_runs_here_when_the_next_program_has_too_few_slots() {
+    let url = study_at(&server(), "slots");
+    let place = gated(Some(&url));
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    let drag = "\"awk\", \"BEGIN {{ print (1 - {x}) ^ 2 }}\"";
+    place.write("study.toml", &text.replace(drag, "\"sh\", \"-c\", \"cat gate; echo {x}\""));
+    let mut run = place.spawn(&["run", "--no-report", "--slots", "3", "--cost", "6"]);
+    place.await_that("three run", |place| place.starts().len() == 3);
+    signal(&run, "-KILL");
+    run.wait().unwrap();
+    let mut run = place.spawn(&["run", "--no-report", "--slots", "1", "--cost", "6"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("waiting for attempt 1")));
+    let store = Store::open(&Location::parse(&url).unwrap()).unwrap();
+    let live = store.leases().unwrap().iter().filter(|held| held.is_live()).count();
+    thread::spawn(move || lines.count());
+    place.await_that("the run ends", |place| {
+        // Opened and closed until all scripts have passed.
+        drop(fs::OpenOptions::new().read(true).write(true).open(place.path("gate")).unwrap());
+        run.try_wait().unwrap().is_some()
+    });
+    assert_eq!(live, 3, "the others were free for anybody");
+    assert_eq!(place.starts().into_values().collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+#[test]
 fn what_comes_after_somebody_elsewhere_has_settled_it_is_kept() {
     let place = gated(Some(&study_at(&server(), "late")));
     killed(&place);
@@ -130,28 +156,83 @@ fn a_program_that_starts_keeps_what_nobody_collected() {
 /// Stands between a program and its database, and can be cut.
 struct Line {
     folder: TempDir,
+    cut: Cut,
+}
+
+/// How a line is cut, from any thread.
+#[derive(Clone, Default)]
+struct Cut {
     is_cut: Arc<AtomicBool>,
     connections: Arc<Mutex<Vec<UnixStream>>>,
+    /// What is asked with these words in it is carried out, but the answer is lost, with the line.
+    fatal: Arc<Mutex<Option<&'static [u8]>>>,
+    is_fatal: Arc<AtomicBool>,
+}
+
+impl Cut {
+    fn now(&self) {
+        self.is_cut.store(true, Ordering::SeqCst);
+        for connection in self.connections.lock().unwrap().drain(..) {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Passes on what is asked.
+    fn pass_on_questions(self, mut from: UnixStream, mut to: UnixStream) {
+        thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
+                let fatal = self.fatal.lock().unwrap().filter(|words| {
+                    buffer[..count].windows(words.len()).any(|window| window == *words)
+                });
+                if fatal.is_some() {
+                    self.is_fatal.store(true, Ordering::SeqCst);
+                }
+                if to.write_all(&buffer[..count]).is_err() {
+                    break;
+                }
+            }
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    }
+
+    /// Passes on what is answered.
+    fn pass_on_answers(self, mut from: UnixStream, mut to: UnixStream) {
+        thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(count @ 1..) = from.read(&mut buffer) {
+                if self.is_fatal.load(Ordering::SeqCst) {
+                    self.now();
+                }
+                if to.write_all(&buffer[..count]).is_err() {
+                    break;
+                }
+            }
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    }
 }
 
 impl Line {
     fn to(server: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("line").tempdir_in("/tmp").unwrap();
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
-        let (is_cut, connections) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
-        let (cut, all, server) = (is_cut.clone(), connections.clone(), socket_of(server));
+        let (cut, server) = (Cut::default(), socket_of(server));
+        let line = Self { folder, cut: cut.clone() };
         thread::spawn(move || {
             for near in listener.incoming().map_while(Result::ok) {
-                if cut.load(Ordering::SeqCst) {
+                if cut.is_cut.load(Ordering::SeqCst) {
                     continue;
                 }
                 let far = UnixStream::connect(&server).unwrap();
-                all.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
-                pass_on(near.try_clone().unwrap(), far.try_clone().unwrap());
-                pass_on(far, near);
+                let ends = [near.try_clone().unwrap(), far.try_clone().unwrap()];
+                cut.connections.lock().unwrap().extend(ends);
+                let ends = (near.try_clone().unwrap(), far.try_clone().unwrap());
+                cut.clone().pass_on_questions(ends.0, ends.1);
+                cut.clone().pass_on_answers(far, near);
             }
         });
-        Self { folder, is_cut, connections }
+        line
     }
 
     /// The address of this end.
@@ -161,34 +242,27 @@ impl Line {
     }
 
     fn cut(&self) {
-        self.is_cut.store(true, Ordering::SeqCst);
-        for connection in self.connections.lock().unwrap().drain(..) {
-            let _ = connection.shutdown(Shutdown::Both);
-        }
+        self.cut.now();
+    }
+
+    /// Cuts the line in the moment in which this is answered.
+    fn cut_at_answer_to(&self, words: &'static [u8]) {
+        *self.cut.fatal.lock().unwrap() = Some(words);
     }
 
     fn mend(&self) {
-        self.is_cut.store(false, Ordering::SeqCst);
+        *self.cut.fatal.lock().unwrap() = None;
+        self.cut.is_fatal.store(false, Ordering::SeqCst);
+        self.cut.is_cut.store(false, Ordering::SeqCst);
     }
 }
 
-/// The socket in a URL such as `postgres://postgres@%2Ftmp%2Fserver/postgres`.
+/// The socket in a URL such as `postgres://postgres@%2Ftmp%2Fserver:5433/postgres`.
 fn socket_of(server: &str) -> PathBuf {
     let host = server.rsplit_once('@').unwrap().1.split('/').next().unwrap();
     assert!(host.starts_with("%2F"), "these tests need a server that listens on a socket: {host}");
-    PathBuf::from(host.replace("%2F", "/")).join(".s.PGSQL.5432")
-}
-
-fn pass_on(mut from: UnixStream, mut to: UnixStream) {
-    thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(count @ 1..) = from.read(&mut buffer) {
-            if to.write_all(&buffer[..count]).is_err() {
-                break;
-            }
-        }
-        let _ = to.shutdown(Shutdown::Both);
-    });
+    let (folder, port) = host.split_once(':').unwrap_or((host, "5432"));
+    PathBuf::from(folder.replace("%2F", "/")).join(format!(".s.PGSQL.{port}"))
 }
 
 #[test]
@@ -205,6 +279,24 @@ fn a_lost_database_does_not_end_the_run() {
     place.await_that("it ends", |place| place.path("study.runs/000000/1/exit.json").exists());
     line.mend();
     thread::spawn(move || lines.count());
+    assert!(run.wait().unwrap().success());
+    assert_measured_once(&place);
+}
+
+#[test]
+fn what_was_asked_for_is_begun_although_the_answer_was_lost() {
+    let server = server();
+    let line = Line::to(&server);
+    let place = gated(Some(&study_at(&line.address(&server), "asked")));
+    line.cut_at_answer_to(b"\"asked\"");
+    let mut run = place.spawn(&["run", "--no-report"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    lines.find(|said| said.as_ref().unwrap().contains("lost the database")).unwrap().unwrap();
+    line.mend();
+    thread::spawn(move || lines.count());
+    let gate = place.path("gate");
+    // Waits for the script, which must come.
+    thread::spawn(move || fs::OpenOptions::new().write(true).open(gate));
     assert!(run.wait().unwrap().success());
     assert_measured_once(&place);
 }

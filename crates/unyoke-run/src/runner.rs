@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
-use unyoke_store::{LateResult, Lease, Store};
+use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
@@ -66,6 +66,8 @@ pub struct Runner<'a> {
     asking: Option<Asking>,
     /// From here, there was nothing to ask for.
     vain: Option<Basis>,
+    /// A call failed that may have been carried out, so that leases may be ours without our knowing.
+    unsure: bool,
     began: Instant,
     finished: usize,
     failed: usize,
@@ -121,6 +123,7 @@ impl<'a> Runner<'a> {
             ended: VecDeque::new(),
             asking: None,
             vain: None,
+            unsure: false,
             began: Instant::now(),
             finished: 0,
             failed: 0,
@@ -133,7 +136,7 @@ impl<'a> Runner<'a> {
     /// Runs until nothing more is to be started and nothing runs here any more.
     pub fn run(mut self) -> Result<Summary> {
         let worked = self.work();
-        if !self.jobs.is_empty() {
+        if !self.jobs.is_empty() || self.unsure {
             // What still runs does so without us. Others on this machine see that its leases have no
             // owner; those elsewhere must not begin the same.
             self.owner.leave_leases();
@@ -163,15 +166,35 @@ impl<'a> Runner<'a> {
                 Ok(Some(ending)) => return Ok(ending),
                 Ok(None) => (failures, has_looked) = (0, true),
                 Err(error) if error.is_passing() => {
+                    self.unsure = true;
                     failures += 1;
                     if !self.wait_out(&error, failures) {
                         self.stop_all();
                         return Ok(Ending::Interrupted);
                     }
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.unsure = true;
+                    return Err(error);
+                }
             }
         }
+    }
+
+    /// Gives back the leases of ours that we do not know of: an answer that was lost may have been
+    /// that we got one. Nobody would work on these evaluations until their time is over.
+    fn release_unknown(&mut self) -> Result<()> {
+        if !self.unsure {
+            return Ok(());
+        }
+        for LeaseStatus { lease, .. } in self.store.leases()? {
+            let is_known = self.jobs.iter().any(|job| job.lease == lease);
+            if lease.owner == self.owner.name && !is_known {
+                self.store.release(&lease)?;
+            }
+        }
+        self.unsure = false;
+        Ok(())
     }
 
     /// Keeps values that nobody collected, and that came too late: somebody elsewhere has settled
@@ -229,6 +252,7 @@ impl<'a> Runner<'a> {
     /// Attends to everything once, then waits a little for something to happen. Tells why the run
     /// ends, if it does.
     fn go_round(&mut self) -> Result<Option<Ending>> {
+        self.release_unknown()?;
         self.advance_ended()?;
         self.study.refresh()?;
         self.stop_withdrawn();
@@ -310,10 +334,13 @@ impl<'a> Runner<'a> {
         if candidates.is_empty() {
             return Ok(false);
         }
-        owner::release_those_of_the_dead(&self.layout, &self.store)?;
-        let mut claimed = self.store.claim_free(&candidates, 1, &self.owner.name, LEASE_TIME)?;
+        let name = &self.owner.name;
+        let claimed = match owner::take_over(&self.layout, &self.store, &candidates, name)? {
+            None => self.store.claim_free(&candidates, 1, name, LEASE_TIME)?.pop(),
+            taken => taken,
+        };
         // One that was settled meanwhile is put away, and the next one tried at the next round.
-        claimed.pop().map_or(Ok(false), |lease| self.begin(lease, None))
+        claimed.map_or(Ok(false), |lease| self.begin(lease, None))
     }
 
     /// Begins to choose another evaluation within the limits. False if that would be in vain.

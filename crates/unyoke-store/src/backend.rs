@@ -56,6 +56,10 @@ pub(crate) trait Backend: Debug {
     /// Ends the lease if it is still the last one of its evaluation.
     fn release(&self, lease: &Lease) -> Result<()>;
 
+    /// Makes `owner` hold a lease in the place of another, if that is still the last one of its
+    /// evaluation and was not given back.
+    fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>>;
+
     /// Ends all leases of an owner, at once.
     fn release_owner(&self, owner: &str) -> Result<()>;
 

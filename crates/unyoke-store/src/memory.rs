@@ -84,6 +84,15 @@ impl Backend for Memory {
         Ok(())
     }
 
+    fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        let (mut rest, now) = (self.rest(), self.clock.now());
+        let Some(last) = held(&mut rest, lease) else { return Ok(None) };
+        last.lease.attempt = last.lease.attempt.saturating_add(1);
+        last.lease.owner = owner.to_owned();
+        last.expires = Some(now.saturating_add(microseconds(ttl)));
+        Ok(Some(last.lease.clone()))
+    }
+
     fn release_owner(&self, owner: &str) -> Result<()> {
         for last in self.rest().leases.values_mut().filter(|last| last.lease.owner == owner) {
             last.expires = None;

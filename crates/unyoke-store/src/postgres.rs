@@ -376,6 +376,25 @@ impl Backend for Postgres {
         })
     }
 
+    fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        let take_over = "UPDATE unyoke.lease
+            SET attempt = attempt + CASE WHEN token = $7 THEN 0 ELSE 1 END, owner = $5, token = $7,
+                expires = clock_timestamp() + $6::bigint * interval '1 microsecond'
+            WHERE study = $1 AND evaluation = $2 AND expires IS NOT NULL
+                AND ((attempt = $3 AND owner = $4) OR token = $7)
+            RETURNING attempt";
+        let (key, attempt) = (lease.evaluation.cast_signed(), i64::from(lease.attempt));
+        let (ttl, token) = (microseconds(ttl), new_token(self.0.location())?);
+        let attempt: Option<i64> = self.0.link.run(async |client| {
+            let values: [&(dyn ToSql + Sync); 7] =
+                [&self.0.study, &key, &attempt, &lease.owner, &owner, &ttl, &token];
+            let row = client.query_opt(take_over, &values).await?;
+            row.map(|row| row.try_get(0)).transpose()
+        })?;
+        let (evaluation, owner) = (lease.evaluation, owner.to_owned());
+        Ok(attempt.map(|attempt| Lease { evaluation, attempt: saturated(attempt), owner }))
+    }
+
     fn release_owner(&self, owner: &str) -> Result<()> {
         let release = "UPDATE unyoke.lease SET expires = NULL
             WHERE study = $1 AND owner = $2 AND expires IS NOT NULL";

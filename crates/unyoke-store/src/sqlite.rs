@@ -46,6 +46,10 @@ const CLAIM: &str = "INSERT INTO lease (evaluation, attempt, owner, expires)
 const SET_EXPIRY: &str = "UPDATE lease SET expires = ?4
     WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL";
 
+const TAKE_OVER: &str = "UPDATE lease SET attempt = attempt + 1, owner = ?4, expires = ?5
+    WHERE evaluation = ?1 AND attempt = ?2 AND owner = ?3 AND expires IS NOT NULL
+    RETURNING attempt";
+
 const RELEASE_OWN: &str = "UPDATE lease SET expires = NULL
     WHERE evaluation = ?1 AND owner = ?2 AND expires IS NOT NULL";
 
@@ -367,6 +371,19 @@ impl Backend for Sqlite {
     fn release(&self, lease: &Lease) -> Result<()> {
         let release = |transaction: &Transaction<'_>| set_expiry(transaction, lease, None);
         self.file.write_leases(&[SET_EXPIRY], release).map(drop)
+    }
+
+    fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        // Waits for the disk like any other claim: attempts are counted by them.
+        let attempt = self.file.write(&[TAKE_OVER], |transaction| {
+            let expires = self.clock.now().saturating_add(microseconds(ttl));
+            let evaluation = lease.evaluation.cast_signed();
+            let values = params![evaluation, lease.attempt, lease.owner, owner, expires];
+            let mut statement = transaction.prepare_cached(TAKE_OVER)?;
+            statement.query_row(values, |row| row.get(0)).optional()
+        })?;
+        let (evaluation, owner) = (lease.evaluation, owner.to_owned());
+        Ok(attempt.map(|attempt| Lease { evaluation, attempt, owner }))
     }
 
     fn release_owner(&self, owner: &str) -> Result<()> {

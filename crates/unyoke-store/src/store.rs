@@ -226,6 +226,26 @@ impl Store {
         self.backend().release(lease)
     }
 
+    /// Claims, for `ttl`, an evaluation whose lease belongs to an owner that is known to be gone. It
+    /// is free at no moment, so that nobody else can begin what may still be running. `None` if the
+    /// lease was lost: given back, or followed by another.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use unyoke_store::Store;
+    ///
+    /// let (store, minute) = (Store::memory(), Duration::from_secs(60));
+    /// let gone = store.claim(4, "ann", minute)?.ok_or("nobody else has it")?;
+    /// let taken = store.take_over(&gone, "bob", minute)?.ok_or("it is still hers")?;
+    /// assert_eq!((taken.attempt, taken.owner.as_str()), (2, "bob"));
+    /// assert_eq!(store.take_over(&gone, "cleo", minute)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
+        check_text("owner", owner)?;
+        self.backend().take_over(lease, owner, ttl)
+    }
+
     /// Gives back, in one step, all leases of an owner that is known to be gone.
     pub fn release_owner(&self, owner: &str) -> Result<()> {
         check_text("owner", owner)?;

@@ -42,6 +42,7 @@ promises! {
     an_expired_lease_is_renewed_unless_somebody_took_over
     many_leases_are_renewed_at_once_and_those_lost_are_named
     all_leases_of_an_owner_are_released_at_once
+    a_lease_changes_hands_once_and_is_never_free
     a_lost_lease_can_do_nothing
     a_released_evaluation_is_free_at_once
     leases_outlast_the_store
@@ -398,6 +399,21 @@ fn all_leases_of_an_owner_are_released_at_once<P: Place>() {
     assert!(matches!(states[3], LeaseState::Live { .. }));
     assert_eq!(store.claim(2, "cem", MINUTE).unwrap().unwrap().attempt, 2);
     assert_eq!(store.release_owner("a\0b"), Err(Error::BadText { what: "owner" }));
+}
+
+fn a_lease_changes_hands_once_and_is_never_free<P: Place>() {
+    let place = P::new();
+    let store = place.begin();
+    let gone = store.claim(7, "ann", MINUTE).unwrap().unwrap();
+    let taken = place.open().take_over(&gone, "bob", MINUTE).unwrap().unwrap();
+    assert_eq!(taken, Lease { evaluation: 7, attempt: 2, owner: "bob".into() });
+    assert_eq!(store.take_over(&gone, "cleo", MINUTE).unwrap(), None);
+    assert_eq!(store.claim(7, "cleo", MINUTE).unwrap(), None);
+    assert!(!store.renew(&gone, MINUTE).unwrap());
+    assert!(store.renew(&taken, MINUTE).unwrap());
+    store.release(&taken).unwrap();
+    assert_eq!(store.take_over(&taken, "cleo", MINUTE).unwrap(), None, "it is for all to claim");
+    assert_eq!(store.take_over(&gone, "a\0b", MINUTE), Err(Error::BadText { what: "owner" }));
 }
 
 fn a_lost_lease_can_do_nothing<P: Place>() {

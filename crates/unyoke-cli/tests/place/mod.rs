@@ -70,6 +70,11 @@ impl Place {
         place
     }
 
+    /// Leaves the folder where it is, for somebody to look at.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.0.keep()
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

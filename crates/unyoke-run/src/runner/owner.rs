@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use unyoke_store::{Lease, LeaseStatus, Store};
 
+use super::LEASE_TIME;
 use crate::error::{Error, Result};
 use crate::process::{Layout, host_name, is_locked};
 
@@ -86,24 +87,36 @@ pub fn is_gone(layout: &Layout, owner: &str) -> Result<bool> {
     Ok(path.try_exists().unwrap_or(false) && !is_locked(&path).unwrap_or(true))
 }
 
-/// Ends the leases of owners that were killed on this machine, so that others need not wait.
+/// Takes over the lease of one of these evaluations from an owner that was killed on this machine, so
+/// that nobody need wait until it ends. None if there is no such lease.
 ///
-/// Whoever is found dead cannot claim anything any more, so all of its leases can be ended at
-/// once, also those that are younger than the list of leases we know.
-pub(super) fn release_those_of_the_dead(layout: &Layout, store: &Store) -> Result<()> {
+/// The other leases of the dead stay as they are: their commands may still run here, and somebody
+/// elsewhere, who cannot see that, must not begin the same.
+pub(super) fn take_over(
+    layout: &Layout,
+    store: &Store,
+    evaluations: &[u64],
+    owner: &str,
+) -> Result<Option<Lease>> {
     let dead = dead_owners(layout)?;
     if dead.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    for owner in owners_of_live_leases(store)?.intersection(&dead) {
-        store.release_owner(owner)?;
+    let live: Vec<Lease> =
+        store.leases()?.into_iter().filter(LeaseStatus::is_live).map(|held| held.lease).collect();
+    for lease in live.iter().filter(|lease| dead.contains(&lease.owner)) {
+        if evaluations.contains(&lease.evaluation)
+            && let Some(taken) = store.take_over(lease, owner, LEASE_TIME)?
+        {
+            return Ok(Some(taken));
+        }
     }
     // A database may have carried out a claim after its client was killed. While the file is there,
     // others know as well that a lease has no owner.
-    for owner in dead.difference(&owners_of_live_leases(store)?) {
-        let _ = fs::remove_file(layout.owners().join(owner));
+    for gone in dead.iter().filter(|gone| !live.iter().any(|lease| lease.owner == **gone)) {
+        let _ = fs::remove_file(layout.owners().join(gone));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The owners that worked here and are gone.
@@ -121,11 +134,6 @@ fn dead_owners(layout: &Layout) -> Result<BTreeSet<String>> {
         }
     }
     Ok(dead)
-}
-
-fn owners_of_live_leases(store: &Store) -> Result<BTreeSet<String>> {
-    let live = store.leases()?.into_iter().filter(LeaseStatus::is_live);
-    Ok(live.map(|status| status.lease.owner).collect())
 }
 
 #[cfg(test)]
@@ -156,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_of_the_dead_are_released_and_no_others() {
+    fn leases_of_the_dead_change_hands_one_by_one_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
         let (store, owner) = (Store::memory(), Owner::new(&layout).unwrap());
@@ -166,9 +174,17 @@ mod tests {
         for (evaluation, name) in (0..).zip(names) {
             store.claim(evaluation, name, minute).unwrap();
         }
-        release_those_of_the_dead(&layout, &store).unwrap();
-        let live: Vec<bool> = store.leases().unwrap().iter().map(LeaseStatus::is_live).collect();
-        assert_eq!(live, [false, true, true, false, true]);
+        let mut taken = vec![];
+        while let Some(lease) = take_over(&layout, &store, &[0, 1, 2, 3, 4], "me").unwrap() {
+            taken.push((lease.evaluation, lease.attempt));
+            // What we have not taken yet, somebody elsewhere cannot claim either.
+            let all: Vec<u64> = (0..5).collect();
+            assert!(store.claim_free(&all, 5, "elsewhere-2-abc", minute).unwrap().is_empty());
+        }
+        assert_eq!(taken, [(0, 2), (3, 2)]);
+        let owners: Vec<String> =
+            store.leases().unwrap().into_iter().map(|held| held.lease.owner).collect();
+        assert_eq!(owners, ["me", "elsewhere-1-abc", BY_HAND, "me", &owner.name]);
         assert_eq!(fs::read_dir(layout.owners()).unwrap().count(), 1);
     }
 
@@ -176,28 +192,30 @@ mod tests {
     fn an_owner_that_died_without_leases_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
-        release_those_of_the_dead(&layout, &Store::memory()).unwrap();
+        let take_over = || take_over(&layout, &Store::memory(), &[0], "me").unwrap();
+        assert_eq!(take_over(), None);
         let owner = Owner::new(&layout).unwrap();
         fs::write(layout.owners().join("here-1-dead"), "").unwrap();
         fs::write(layout.owners().join(".here-2-not-locked-yet"), "").unwrap();
-        release_those_of_the_dead(&layout, &Store::memory()).unwrap();
+        assert_eq!(take_over(), None);
         assert!(!layout.owners().join("here-1-dead").exists());
         assert!(layout.owners().join(".here-2-not-locked-yet").exists());
         assert!(layout.owners().join(&owner.name).exists());
     }
 
-    /// Owners claim and die while others release: no lease may be left to the dead. Each round ends
+    /// Owners claim and die while others take over: no lease may be left to the dead. Each round ends
     /// with an owner that has claimed more than anybody who looked before could know of.
     #[test]
-    fn no_lease_is_left_to_an_owner_that_died_while_others_were_releasing() {
+    fn no_lease_is_left_to_an_owner_that_died_while_others_were_taking_over() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path());
         let (store, done) = (Store::memory(), std::sync::atomic::AtomicBool::new(false));
         let order = std::sync::atomic::Ordering::SeqCst;
+        let all: Vec<u64> = (0..2_000).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(order) {
-                    release_those_of_the_dead(&layout, &store).unwrap();
+                    take_over(&layout, &store, &all, "me").unwrap();
                 }
             });
             for round in 0..100 {
@@ -210,8 +228,8 @@ mod tests {
             }
             done.store(true, order);
         });
-        release_those_of_the_dead(&layout, &store).unwrap();
-        assert!(!store.leases().unwrap().iter().any(LeaseStatus::is_live));
+        while take_over(&layout, &store, &all, "me").unwrap().is_some() {}
+        assert!(store.leases().unwrap().iter().all(|held| held.lease.owner == "me"));
         assert_eq!(fs::read_dir(layout.owners()).unwrap().count(), 0);
     }
 
