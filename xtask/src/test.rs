@@ -15,7 +15,7 @@ pub(crate) fn all() -> Outcome {
     })?;
     step("tests", || {
         let server = Postgres::start()?;
-        run(server.show(&mut cargo(&["test", "--workspace"])))
+        run(server.show(&mut cargo(&["test", "--workspace", "--no-fail-fast"])))
     })?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);

@@ -127,6 +127,29 @@ fn nobody_elsewhere_begins_what_still_runs_here_when_the_next_program_has_too_fe
 }
 
 #[test]
+fn another_machine_does_not_begin_what_a_killed_program_left_running() {
+    let store = study_at(&server(), "machines");
+    let (here, elsewhere) = (gated(Some(&store)), gated(Some(&store)));
+    killed(&here);
+    let opened = Store::open(&Location::parse(&store).unwrap()).unwrap();
+    let mut before = Duration::MAX;
+    here.await_that("the supervisor renews the lease", |_| {
+        let leases = opened.leases().unwrap();
+        let LeaseState::Live { remaining } = leases[0].state else { panic!("{leases:?}") };
+        remaining > std::mem::replace(&mut before, remaining)
+    });
+    elsewhere.text(&["run", "--no-report"]);
+    assert!(elsewhere.starts().is_empty());
+    open_gate(&here);
+    here.await_that("the value is there", |place| {
+        place.evaluations().iter().all(|row| row["status"] == "told")
+    });
+    elsewhere.text(&["run", "--no-report"]);
+    assert!(elsewhere.starts().is_empty());
+    assert_measured_once(&here);
+}
+
+#[test]
 fn what_comes_after_somebody_elsewhere_has_settled_it_is_kept() {
     let place = gated(Some(&study_at(&server(), "late")));
     killed(&place);

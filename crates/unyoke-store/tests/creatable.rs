@@ -61,7 +61,7 @@ fn a_database_is_asked_for_its_rights_and_left_as_it_was() {
 
     let stranger = with_parameter(&url, "user=nobody_of_that_name&password=wrong");
     let refused = check(&stranger);
-    assert!(matches!(refused, Err(Error::Unreachable { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::NoAccess { .. })), "{refused:?}");
     drop(database);
     let server = &mut client(&server());
     server.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();

@@ -76,7 +76,7 @@ fn the_same_seed_gives_the_same_study() {
 }
 
 #[test]
-fn a_decoupled_choice_turns_to_the_cheap_objective_when_the_other_is_very_dear() {
+fn a_decoupled_choice_turns_to_the_cheap_objective_when_the_other_is_very_expensive() {
     let (_, chosen) = run(Algorithm::JesLbD, [1e-4, 1e4], 3);
     assert!(chosen.iter().all(|objective| objective == "near"), "{chosen:?}");
     let (_, chosen) = run(Algorithm::JesLbD, [1e4, 1e-4], 3);
