@@ -14,7 +14,7 @@ use crate::place::Place;
 
 /// A study after its last run.
 pub(crate) struct Audit<'a> {
-    place: &'a Place,
+    places: &'a [Place],
     events: Vec<Event>,
     late: Vec<LateResult>,
     values: Vec<Value>,
@@ -27,6 +27,7 @@ pub(crate) struct Audit<'a> {
 struct Value {
     evaluation: u64,
     attempt: u32,
+    folder: usize,
     value: f64,
 }
 
@@ -38,15 +39,16 @@ pub(crate) struct Figures {
 }
 
 impl<'a> Audit<'a> {
-    pub(crate) fn new(place: &'a Place, store: &str) -> Self {
+    /// A study with these folders.
+    pub(crate) fn new(places: &'a [Place], store: &str) -> Self {
         let store = Store::open(&Location::parse(store).unwrap()).unwrap();
         let records = store.read(0).unwrap();
         Self {
-            place,
+            places,
             events: records.into_iter().map(|record| record.event).collect(),
             late: store.late().unwrap(),
-            values: values(&place.path("study.runs")),
-            entries: command::entries(&place.path("")),
+            values: (0..).zip(places).flat_map(|(folder, place)| values(place, folder)).collect(),
+            entries: command::entries(&places[0].path("")),
             faults: vec![],
         }
     }
@@ -104,12 +106,13 @@ impl<'a> Audit<'a> {
     fn check_values(&mut self) {
         let told = self.told();
         let mut measured = BTreeSet::new();
-        for found @ Value { evaluation, attempt, value } in self.values.clone() {
+        for found @ Value { evaluation, attempt, folder, value } in self.values.clone() {
             let is_late =
                 |late: &LateResult| (late.evaluation, late.attempt) == (evaluation, attempt);
             if told.get(&evaluation) != Some(&value) && !self.late.iter().any(is_late) {
                 self.blame(Fault::Lost, format!("nobody knows of {found:?}"));
             }
+            let attempt = command::numbered(attempt, folder);
             if value != command::value(evaluation, attempt) {
                 self.blame(Fault::Lost, format!("another value than the command gave: {found:?}"));
             }
@@ -121,8 +124,8 @@ impl<'a> Audit<'a> {
             self.faults.push((Fault::Doubled, format!("{evaluation} has a value from nowhere")));
         }
         let kept = self.late.len();
-        let distinct: BTreeSet<(u64, u32)> =
-            self.late.iter().map(|late| (late.evaluation, late.attempt)).collect();
+        let distinct: BTreeSet<(u64, &str)> =
+            self.late.iter().map(|late| (late.evaluation, late.outcome.as_str())).collect();
         if distinct.len() < kept {
             self.blame(Fault::Doubled, format!("kept twice as late: {:?}", self.late));
         }
@@ -160,8 +163,9 @@ impl<'a> Audit<'a> {
                 Event::Withdrawn { evaluation } => (evaluation, "withdrawn".to_owned()),
                 _ => continue,
             };
-            let folder = self.place.path("study.runs").join(format!("{evaluation:06}"));
-            let attempts = fs::read_dir(folder).map_or(0, Iterator::count);
+            let folder = |place: &Place| place.path(&format!("study.runs/{evaluation:06}"));
+            let folders = self.places.iter().map(folder);
+            let attempts: usize = folders.map(|folder| numbered(&folder).len()).sum();
             if attempts < TRIES {
                 let what = format!("{evaluation} was given up after {attempts} attempts: {reason}");
                 self.blame(Fault::Lost, what);
@@ -181,7 +185,7 @@ impl<'a> Audit<'a> {
                 _ => {}
             }
         }
-        let spent = self.place.spent();
+        let spent = self.places[0].spent();
         if spent != settled {
             self.blame(Fault::Doubled, format!("spent {spent}, but settled {settled}"));
         }
@@ -225,18 +229,18 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// The values in all `exit.json` below a folder.
-fn values(runs: &Path) -> Vec<Value> {
+/// The values in all `exit.json` of a folder.
+fn values(place: &Place, folder: usize) -> Vec<Value> {
     let mut values = vec![];
-    for evaluation in numbered(runs) {
-        let folder = runs.join(format!("{evaluation:06}"));
-        for attempt in numbered(&folder) {
-            let path = folder.join(attempt.to_string()).join("exit.json");
+    for evaluation in numbered(&place.path("study.runs")) {
+        let attempts = place.path(&format!("study.runs/{evaluation:06}"));
+        for attempt in numbered(&attempts) {
+            let path = attempts.join(attempt.to_string()).join("exit.json");
             let Ok(text) = fs::read_to_string(&path) else { continue };
             let exit: serde_json::Value = serde_json::from_str(&text).unwrap();
             let attempt = u32::try_from(attempt).unwrap();
             let value = exit["value"].as_f64();
-            values.extend(value.map(|value| Value { evaluation, attempt, value }));
+            values.extend(value.map(|value| Value { evaluation, attempt, folder, value }));
         }
     }
     values

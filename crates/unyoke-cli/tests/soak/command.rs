@@ -10,7 +10,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::processes::{self, STUDY};
 
-/// Where commands write, in the folder of the study.
+/// Says in which folder of the study a runner works, from 0.
+pub(crate) const FOLDER: &str = "UNYOKE_SOAK_FOLDER";
+
+/// Attempts in the next folder of a study are counted from here.
+const ATTEMPTS: u32 = 100;
+
+/// Where commands write, in the first folder of the study.
 const LOG: &str = "commands";
 
 /// What a command wrote down: at which attempt, and when.
@@ -30,22 +36,30 @@ pub(crate) enum What {
     Met(i32),
 }
 
+/// An attempt, numbered among those of all folders.
+pub(crate) fn numbered(attempt: u32, folder: usize) -> u32 {
+    attempt + ATTEMPTS * u32::try_from(folder).unwrap()
+}
+
 /// The value that an attempt gives.
 pub(crate) fn value(evaluation: u64, attempt: u32) -> f64 {
     evaluation as f64 + f64::from(attempt) / 1024.0
 }
 
 /// Does what a command does, if this process is one.
+#[allow(clippy::zombie_processes, reason = "what it leaves behind is for others to end")]
 pub(crate) fn run() {
     let Ok(study) = std::env::var(STUDY) else { return };
     let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
     let evaluation = number("UNYOKE_EVALUATION");
-    let attempt = u32::try_from(number("UNYOKE_ATTEMPT")).unwrap();
+    let folder = usize::try_from(number(FOLDER)).unwrap();
+    let attempt = numbered(u32::try_from(number("UNYOKE_ATTEMPT")).unwrap(), folder);
+    let design = PathBuf::from(std::env::var("UNYOKE_DESIGN").unwrap());
     let study = PathBuf::from(study);
     let log = |what| Entry { evaluation, attempt, nanoseconds: now(), what }.write(&study);
     // Whoever begins says so first and looks then: of two, one at least sees the other.
     log(What::Began);
-    for other in processes::of_other_attempts(&study, evaluation, attempt) {
+    for other in processes::of_other_attempts(&study, &design) {
         log(What::Met(other.number));
     }
     // Now and then it leaves a process behind, which must be ended before anything else begins.

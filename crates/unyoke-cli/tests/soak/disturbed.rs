@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use fastrand::Rng;
 use rustix::process::Signal;
 
 use super::audit::Audit;
+use super::command::FOLDER;
 use super::processes::{self, Process, Role, STUDY};
 use super::server;
 use super::tally::{Fault, Kind, Tally};
@@ -33,7 +35,8 @@ pub(crate) enum Kept {
 
 /// A study that is being disturbed.
 pub(crate) struct Disturbed {
-    place: Place,
+    /// The folders of the study, each as on a machine of its own; a file has one.
+    places: Vec<Place>,
     kept: Kept,
     store: String,
     rng: Rng,
@@ -42,8 +45,8 @@ pub(crate) struct Disturbed {
     /// How many runners there should be.
     wanted: usize,
     slots: usize,
-    /// How many were started.
-    started: usize,
+    /// What each runner said.
+    said: Vec<PathBuf>,
     stopped: Vec<Stopped>,
     faults: Vec<(Fault, String)>,
 }
@@ -52,7 +55,7 @@ struct Runner {
     child: Child,
     /// It may end at any moment, because we said so.
     disturbed: bool,
-    said: String,
+    said: PathBuf,
 }
 
 /// A stopped process, and what becomes of it when.
@@ -69,11 +72,12 @@ impl Disturbed {
             Kept::File => None,
             Kept::Postgres => Some(server::study(&format!("soak-{seed}"))),
         };
-        let place = Place::new(&study(url.as_deref()));
-        let store = url.unwrap_or_else(|| place.path("study.db").display().to_string());
+        let folders = if kept == Kept::Postgres { rng.usize(1..=2) } else { 1 };
+        let places: Vec<Place> = (0..folders).map(|_| Place::new(&study(url.as_deref()))).collect();
+        let store = url.unwrap_or_else(|| places[0].path("study.db").display().to_string());
         let (wanted, slots) = (rng.usize(1..=3), rng.usize(1..=3));
         Self {
-            place,
+            places,
             kept,
             store,
             rng,
@@ -81,7 +85,7 @@ impl Disturbed {
             runners: vec![],
             wanted,
             slots,
-            started: 0,
+            said: vec![],
             stopped: vec![],
             faults: vec![],
         }
@@ -104,6 +108,10 @@ impl Disturbed {
         let mut kinds = Kind::ON_A_FILE.to_vec();
         if self.kept == Kept::Postgres && server::is_ours() {
             kinds.push(Kind::RestartServer);
+        }
+        if self.places.len() > 1 {
+            // Who works on what is known by leases alone, between folders.
+            kinds.retain(|kind| *kind != Kind::EndLeases);
         }
         (0..count).map(|_| kinds[self.rng.usize(..kinds.len())]).collect()
     }
@@ -207,7 +215,7 @@ impl Disturbed {
     }
 
     fn processes(&self, which: impl Fn(&Process) -> bool) -> Vec<Process> {
-        let mut found = processes::of(&self.place.path(""));
+        let mut found = processes::of(&self.places[0].path(""));
         found.retain(which);
         found
     }
@@ -225,14 +233,10 @@ impl Disturbed {
         self.resume(Instant::now());
         self.reap();
         while self.runners.len() < self.wanted {
-            let runner = self.start(&[
-                "run",
-                "--no-report",
-                "--cost",
-                "1000000",
-                "--slots",
-                &self.slots.to_string(),
-            ]);
+            let folder = self.rng.usize(..self.places.len());
+            let slots = self.slots.to_string();
+            let much = ["run", "--no-report", "--cost", "1000000", "--slots", &slots];
+            let runner = self.start(folder, &much);
             self.runners.push(runner);
         }
     }
@@ -253,13 +257,14 @@ impl Disturbed {
         }
     }
 
-    /// A run with its words in a file.
-    fn start(&mut self, arguments: &[&str]) -> Runner {
-        let said = format!("said-{:03}", self.started);
-        self.started += 1;
-        let file = File::create(self.place.path(&said)).unwrap();
-        let mut command = self.place.command(arguments);
-        command.env(STUDY, self.place.path("")).stdout(Stdio::null()).stderr(file);
+    /// A run in one of the folders, with its words in a file.
+    fn start(&mut self, folder: usize, arguments: &[&str]) -> Runner {
+        let place = &self.places[folder];
+        let said = place.path(&format!("said-{:03}", self.said.len()));
+        let mut command = place.command(arguments);
+        command.env(STUDY, self.places[0].path("")).env(FOLDER, folder.to_string());
+        command.stdout(Stdio::null()).stderr(File::create(&said).unwrap());
+        self.said.push(said.clone());
         Runner { child: command.spawn().unwrap(), disturbed: false, said }
     }
 
@@ -280,7 +285,7 @@ impl Disturbed {
         let unreachable = self.kept == Kept::Postgres && status.code() == Some(STORE);
         let is_expected = unreachable || (runner.disturbed && asked);
         if !is_expected {
-            let said = fs::read_to_string(self.place.path(&runner.said)).unwrap_or_default();
+            let said = fs::read_to_string(&runner.said).unwrap_or_default();
             let last: Vec<&str> = said.lines().rev().take(3).collect();
             self.faults.push((Fault::Unattended, format!("a run ended with {status}: {last:?}")));
         }
@@ -297,23 +302,30 @@ impl Disturbed {
             this.reap();
             this.runners.is_empty()
         });
+        for folder in 0..self.places.len() {
+            self.finish(folder);
+        }
+        self.await_end("no process is left", |this| this.processes(|_| true).is_empty());
+    }
+
+    /// Runs what was begun in a folder to its end.
+    fn finish(&mut self, folder: usize) {
         let began = Instant::now();
         loop {
-            let last = self.start(&["run", "--no-report"]);
+            let last = self.start(folder, &["run", "--no-report"]);
             let said = last.said.clone();
             let Some(status) = self.wait(last) else { return };
             if status.success() {
-                break;
+                return;
             }
             let unreachable = self.kept == Kept::Postgres && status.code() == Some(STORE);
             if !unreachable || began.elapsed() > PATIENCE {
-                let said = fs::read_to_string(self.place.path(&said)).unwrap_or_default();
+                let said = fs::read_to_string(said).unwrap_or_default();
                 self.faults.push((Fault::Unattended, format!("the last run: {status}\n{said}")));
-                break;
+                return;
             }
             thread::sleep(Duration::from_millis(50));
         }
-        self.await_end("no process is left", |this| this.processes(|_| true).is_empty());
     }
 
     /// How a run ends that nothing disturbs.
@@ -344,26 +356,23 @@ impl Disturbed {
     }
 
     fn audit(mut self, tally: &mut Tally) {
-        let audit = Audit::new(&self.place, &self.store);
+        let audit = Audit::new(&self.places, &self.store);
         let figures = audit.figures();
         tally.studies += 1;
         tally.evaluations += figures.evaluations;
         tally.attempts += figures.attempts;
         tally.late += figures.late;
-        let said = (0..self.started).map(|number| self.place.path(&format!("said-{number:03}")));
         // The last line of a killed program may be torn.
         let whole = |text: String| text.rsplit_once('\n').map(|(whole, _)| whole.to_owned());
-        let said: Vec<String> =
-            said.filter_map(|path| whole(fs::read_to_string(path).unwrap())).collect();
+        let said = self.said.iter().filter_map(|path| whole(fs::read_to_string(path).unwrap()));
+        let said: Vec<String> = said.collect();
         self.faults.extend(audit.faults(&said.join("\n")));
         if self.faults.is_empty() {
             return;
         }
         let (seed, runners, slots) = (self.seed, self.wanted, self.slots);
-        println!(
-            "seed {seed}: {runners} runners with {slots} slots, kept in {}",
-            self.place.keep().display()
-        );
+        let kept: Vec<PathBuf> = self.places.into_iter().map(Place::keep).collect();
+        println!("seed {seed}: {runners} runners with {slots} slots, kept in {kept:?}");
         for (fault, what) in &self.faults {
             println!("  {fault:?}: {what}");
         }

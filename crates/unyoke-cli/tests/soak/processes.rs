@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Names the folder of the study in the environment of runners, and of all that they start.
+/// Names the study by its first folder, in the environment of runners and of all that they start.
 pub(crate) const STUDY: &str = "UNYOKE_SOAK_STUDY";
 
 /// Names the folder of the attempt in the environment of commands, and of all that they start.
@@ -67,7 +67,7 @@ pub(crate) fn send(held: &OwnedFd, signal: Signal) {
     let _ = pidfd_send_signal(held, signal);
 }
 
-/// All processes of the study in a folder.
+/// All processes of a study, in whichever folder.
 pub(crate) fn of(study: &Path) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return vec![] };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -75,14 +75,12 @@ pub(crate) fn of(study: &Path) -> Vec<Process> {
 }
 
 /// The processes of other attempts at an evaluation that run its command, seen from one of its
-/// commands.
-pub(crate) fn of_other_attempts(study: &Path, evaluation: u64, attempt: u32) -> Vec<Process> {
-    let folder = study.join("study.runs").join(format!("{evaluation:06}"));
-    let (all, own) = (format!("{}/", folder.display()), folder.join(attempt.to_string()));
-    let own = format!("{}/", own.display());
+/// commands. `design` is the file that describes its own.
+pub(crate) fn of_other_attempts(study: &Path, design: &Path) -> Vec<Process> {
+    let evaluation = |design: &Path| Some(design.parent()?.parent()?.file_name()?.to_owned());
     let is_other = |process: &Process| {
-        let design = process.design.as_deref().unwrap_or_default();
-        design.starts_with(&all) && !design.starts_with(&own)
+        let other = Path::new(process.design.as_deref().unwrap_or_default());
+        other != design && evaluation(other) == evaluation(design)
     };
     let mut found = of(study);
     found.retain(|process| is_other(process) && !process.launching && process.works());
@@ -103,10 +101,7 @@ fn find(number: i32, study: &Path) -> Option<Process> {
         return None;
     }
     let arguments = fs::read(format!("/proc/{number}/cmdline")).ok()?;
-    let of_attempt = study.join("study.runs");
-    let is_supervisor = arguments
-        .split(|byte| *byte == 0)
-        .any(|argument| argument.starts_with(of_attempt.as_os_str().as_encoded_bytes()));
+    let is_supervisor = String::from_utf8_lossy(&arguments).contains("/study.runs/");
     let design = variable(ATTEMPT);
     let role = match (&design, is_supervisor) {
         (Some(_), _) => Role::Command,
