@@ -343,6 +343,26 @@ fn a_stop_is_honoured_while_the_database_is_lost() {
 }
 
 #[test]
+fn a_value_that_is_there_when_a_run_is_stopped_is_recorded() {
+    let server = server();
+    let line = Line::to(&server);
+    let place = gated(Some(&study_at(&line.address(&server), "there")));
+    let (mut run, mut lines) = begin(&place);
+    line.cut();
+    open_gate(&place);
+    place.await_that("it ends", |place| place.path("study.runs/000000/1/exit.json").exists());
+    // Long enough for what follows: the database is back, but the run does not know that yet.
+    lines.find(|said| said.as_ref().unwrap().contains("trying again in 8s")).unwrap().unwrap();
+    line.mend();
+    for _ in 0..2 {
+        signal(&run, "-INT");
+    }
+    thread::spawn(move || lines.count());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_measured_once(&place);
+}
+
+#[test]
 fn a_command_that_deletes_its_own_folder_comes_to_an_end() {
     for folder in ["$(dirname $UNYOKE_DESIGN)", "$(dirname $(dirname $UNYOKE_DESIGN))"] {
         let script = format!("\"sh\", \"-c\", \"rm -rf {folder}; echo 1\"");
