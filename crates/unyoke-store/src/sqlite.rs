@@ -74,6 +74,8 @@ struct File {
     /// writes need not outlast the computer. Made when it is first needed.
     lease_connection: Mutex<Option<Connection>>,
     patience: Duration,
+    /// When this program last wrote.
+    written: Mutex<Option<Instant>>,
 }
 
 /// What a file turned out to be.
@@ -126,7 +128,8 @@ impl File {
         keep_log(&connection, file::has_log(&path)).map_err(failed)?;
         let identity = Identity::of(&path);
         let (connection, lease_connection) = (Mutex::new(connection), Mutex::new(None));
-        Ok(Self { path, identity, connection, lease_connection, patience: PATIENCE })
+        let (patience, written) = (PATIENCE, Mutex::new(None));
+        Ok(Self { path, identity, connection, lease_connection, patience, written })
     }
 
     /// What the file is, without writing to it; fails if it is somebody else's or newer.
@@ -244,6 +247,7 @@ impl File {
         work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T> {
         self.check_in_place()?;
+        self.let_others_go_first();
         let done = self.patiently_on(connection, |connection| {
             for statement in statements {
                 drop(connection.prepare_cached(statement)?);
@@ -254,9 +258,20 @@ impl File {
             transaction.commit()?;
             Ok(done)
         })?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         // Nothing is acknowledged that went into a file nobody will find again.
         self.check_in_place()?;
         Ok(done)
+    }
+
+    /// Leaves a gap between two writes in a row. The lock is free only between writes, and those
+    /// who wait for it look now and then: a program that wrote again at once would keep them out.
+    fn let_others_go_first(&self) {
+        let written = *self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = written.map_or(GAP, |at| at.elapsed());
+        if since < GAP {
+            std::thread::sleep(GAP - since);
+        }
     }
 
     /// Does `work`, again if others hold the lock.
@@ -469,6 +484,9 @@ fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Between two writes in a row: whoever has waited long looks this often.
+const GAP: Duration = Duration::from_millis(1);
+
 /// How long to wait before looking again whether it is our turn. It varies, so that nobody meets
 /// the same others each time, and whoever has waited longer looks more often.
 fn pause(waited: Duration) -> Duration {
@@ -603,6 +621,19 @@ mod tests {
         set(&sqlite, "query_only", 1);
         let refusal = sqlite.append(0, &[record(0)]);
         assert!(matches!(refusal, Err(Error::ReadOnly { .. })), "{refusal:?}");
+    }
+
+    #[test]
+    fn whoever_writes_twice_in_a_row_leaves_a_gap_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = impatient(folder.path());
+        let begun = Instant::now();
+        *sqlite.file.written.lock().unwrap() = Some(begun + GAP);
+        sqlite.file.let_others_go_first();
+        assert!(begun.elapsed() >= GAP);
+        // Whoever wrote long ago does not wait.
+        sqlite.append(0, &[record(0)]).unwrap();
+        assert!(sqlite.file.written.lock().unwrap().is_some());
     }
 
     #[test]
