@@ -240,6 +240,8 @@ impl<'a> Runner<'a> {
         (self.tell)(Progress::Disconnected { reason: error.to_string(), wait });
         let until = Instant::now() + wait;
         while Instant::now() < until {
+            // Says so at once if it was interrupted.
+            let _ = self.may_start();
             let times = self.interrupt.times();
             if times > 1 || (times == 1 && self.jobs.is_empty()) {
                 return false;
