@@ -3,6 +3,7 @@
 //! Those near the front decide what is suggested and recommended; the rest say what lies between.
 //! How old a design is does not matter.
 
+use crate::space::key;
 use unyoke_math::pareto::{non_dominated_ranks, thin};
 use unyoke_math::{Points, Result};
 
@@ -88,8 +89,7 @@ pub(crate) fn add_farthest(
 /// Indices of the points that no earlier one equals.
 pub(crate) fn distinct(points: &Points) -> Vec<usize> {
     let mut seen = std::collections::HashSet::new();
-    let key = |i: usize| points.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
-    (0..points.len()).filter(|&i| seen.insert(key(i))).collect()
+    (0..points.len()).filter(|&i| seen.insert(key(points.row(i)))).collect()
 }
 
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {

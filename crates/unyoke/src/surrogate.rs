@@ -10,6 +10,7 @@
 
 use crate::config::{Config, Lengthscales, Units};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Objective};
+use crate::space::key;
 use crate::subset::Candidates;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -240,7 +241,6 @@ impl Draft {
         let part = thinned(&self.data);
         let gp = self.hyper.condition(FAMILY, &part);
         let gp = gp.or_else(|error| self.cautious(&part).ok_or(error)?)?;
-        let key = |x: &[f64]| x.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
         let own: HashMap<Vec<u64>, usize> =
             self.data.points().rows().enumerate().map(|(i, x)| (key(x), i)).collect();
         let predictions = gp.predict_many(points)?;
