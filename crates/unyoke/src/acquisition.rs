@@ -55,11 +55,11 @@ pub(crate) struct Scalarised<'a> {
 
 impl<'a> Scalarised<'a> {
     pub(crate) fn new(surrogate: &'a Surrogate, set: &Points, weights: &Points) -> Result<Self> {
-        let sets = surrogate.outputs.iter().map(|output| output.gp.fixed_set(set));
+        let sets = surrogate.objectives.iter().map(|output| output.gp.fixed_set(set));
         let sets: Vec<FixedSet<'a>> = sets.collect::<Result<_>>()?;
         let mut intercepts = Points::zeros(set.len() + 1, weights.len());
         for (q, lambda) in weights.rows().enumerate() {
-            for ((set, output), weight) in sets.iter().zip(&surrogate.outputs).zip(lambda) {
+            for ((set, output), weight) in sets.iter().zip(&surrogate.objectives).zip(lambda) {
                 for (a, mean) in intercepts.row_mut(q).iter_mut().zip(set.means()) {
                     *a += weight * output.unit * mean;
                 }
@@ -83,7 +83,7 @@ impl<'a> Scalarised<'a> {
 
     /// λ_k times the unit of objective k, for weight vector q.
     fn factor(&self, q: usize, k: usize) -> f64 {
-        self.weights.row(q)[k] * self.surrogate.outputs[k].unit
+        self.weights.row(q)[k] * self.surrogate.objectives[k].unit
     }
 }
 

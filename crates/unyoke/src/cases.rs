@@ -5,29 +5,46 @@ use proptest::prelude::*;
 use crate::config::Config;
 use crate::design::{Design, Value};
 use crate::event::{Event, Record};
-use crate::problem::{GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem, Scale};
+use crate::reading::Reading;
+use std::collections::BTreeMap;
+use crate::problem::{Cost, GammaPrior, KnownHyper, Measurement, Noise, Output, Parameter, Priors, Problem, Role, Scale};
 
-/// Problems with one to five parameters of all kinds and one to three objectives.
+/// Problems with one to five parameters of all kinds and one to three outputs, of which the first is
+/// an objective; each is measured alone, and where there are several, also all together.
 pub(crate) fn problems() -> impl Strategy<Value = Problem> {
     let parameters = prop::collection::vec(axis(), 1..6);
-    let objectives = prop::collection::vec(objective(), 1..4);
-    (parameters, objectives).prop_map(|(mut parameters, mut objectives)| {
+    let outputs = prop::collection::vec((output(), costs()), 1..4);
+    (parameters, outputs, costs()).prop_map(|(mut parameters, outputs, price)| {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
-        let mut problem = Problem { parameters, objectives: vec![] };
-        for (i, objective) in objectives.iter_mut().enumerate() {
-            objective.name = format!("f{i}");
+        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![] };
+        for (i, (mut output, cost)) in outputs.into_iter().enumerate() {
+            let name = format!("f{i}");
+            output.name = name.clone();
+            if i == 0 && !output.is_objective() {
+                output.role = Role::Objective(output.direction());
+            }
             // One length scale, or one per input.
-            if let Some(hyper) = &mut objective.hyper
+            if let Some(hyper) = &mut output.hyper
                 && hyper.lengthscales.len() != 1
             {
                 hyper.lengthscales = vec![0.5; problem.inputs()];
             }
+            problem.measurements.push(Measurement::new(name.clone(), [name], cost));
+            problem.outputs.push(output);
         }
-        problem.objectives = objectives;
+        if problem.outputs.len() > 1 {
+            let names = problem.outputs.iter().map(|output| output.name.clone());
+            problem.measurements.push(Measurement::new("all", names, price));
+        }
         problem
     })
+}
+
+fn costs() -> impl Strategy<Value = Cost> {
+    let (constant, guess) = (1e-3..1e3, 1e-3..1e3);
+    prop_oneof![constant.prop_map(Cost::Constant), guess.prop_map(Cost::time)]
 }
 
 /// A problem with a number of valid designs.
@@ -93,18 +110,20 @@ impl Writer {
     fn write(&mut self, kind: u8, which: prop::sample::Index, value: f64) {
         let evaluation = self.open.len() as u64;
         let design = which.get(&self.designs).clone();
-        let objective = which.get(&self.problem.objectives).name.clone();
+        let measurement = which.get(&self.problem.measurements).name.clone();
+        let output = which.get(&self.problem.outputs).name.clone();
+        let values = BTreeMap::from([(output, Reading { value, sd: None })]);
         let cost = value.abs() + 1.0;
         let event = match kind {
             0 | 1 => {
                 self.open.push((true, true));
-                Some(Event::Asked { evaluation, design, objective, cost, initial: kind == 0 })
+                Some(Event::Asked { evaluation, design, measurement, cost, initial: kind == 0 })
             }
             2 => {
                 self.open.push((false, false));
-                Some(Event::Imported { evaluation, design, objective, value })
+                Some(Event::Added { evaluation, design, values })
             }
-            3 => Some(Event::CostChanged { objective, cost }),
+            3 => Some(Event::CostChanged { measurement, cost: cost.into() }),
             _ => self.end(kind, which, value),
         };
         self.events.extend(event);
@@ -123,10 +142,29 @@ impl Writer {
         let (id, evaluation) = (*which.get(&ids), *which.get(&ids) as u64);
         self.open[id] = (false, !told);
         Some(match kind {
-            4 => Event::Told { evaluation, value },
+            4 => self.measured(evaluation, value),
             _ if value < 0.0 => Event::Withdrawn { evaluation },
-            _ => Event::Failed { evaluation, reason: format!("no luck: {value}") },
+            _ => Event::Failed { evaluation, reason: format!("no luck: {value}"), cost: None },
         })
+    }
+}
+
+impl Writer {
+    /// Values for the outputs of an evaluation, in part where there are several.
+    fn measured(&self, evaluation: u64, value: f64) -> Event {
+        let asked = self.events.iter().find_map(|event| match event {
+            Event::Asked { evaluation: id, measurement, .. } if *id == evaluation => {
+                Some(measurement.clone())
+            }
+            _ => None,
+        });
+        let m = self.problem.measurement_index(&asked.unwrap()).unwrap();
+        let outputs = &self.problem.measurements[m].outputs;
+        let given = outputs.iter().take(if value > 0.0 { outputs.len() } else { 1 });
+        let values = given.map(|name| (name.clone(), Reading { value, sd: Some(value.abs()) }));
+        let missing = (value <= 0.0).then(|| "in part".to_owned());
+        let (values, cost) = (values.collect(), Some(value.abs()));
+        Event::Measured { evaluation, values, missing, cost, design: None }
     }
 }
 
@@ -164,7 +202,7 @@ fn widths() -> impl Strategy<Value = i64> {
     prop_oneof![0i64..5, 15i64..30, 0i64..1 << 51, Just(1i64 << 52)]
 }
 
-fn objective() -> impl Strategy<Value = Objective> {
+fn output() -> impl Strategy<Value = Output> {
     let noise = prop_oneof![
         Just(Noise::Deterministic),
         Just(Noise::Noisy),
@@ -186,11 +224,12 @@ fn objective() -> impl Strategy<Value = Objective> {
             mean,
         },
     );
-    (any::<bool>(), 1e-3..1e3, noise, priors, prop::option::of(hyper)).prop_map(
-        |(more, cost, noise, priors, hyper)| {
-            let start =
-                if more { Objective::maximise("", cost) } else { Objective::minimise("", cost) };
-            Objective { noise, priors, hyper, ..start }
-        },
-    )
+    let role = prop_oneof![
+        Just(Output::maximise("")),
+        Just(Output::minimise("")),
+        (-1e3..1e3).prop_map(|limit| Output::at_most("", limit)),
+        (-1e3..1e3).prop_map(|limit| Output::at_least("", limit)),
+    ];
+    (role, noise, priors, prop::option::of(hyper))
+        .prop_map(|(start, noise, priors, hyper)| Output { noise, priors, hyper, ..start })
 }

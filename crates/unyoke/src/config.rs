@@ -142,14 +142,14 @@ impl Config {
             ("front.generations", self.front.generations),
         ];
         let numbers = numbers.map(|(path, number)| (format!("config.{path}"), number));
-        let per_objective = self.initial.per_objective.iter();
-        let per_objective = per_objective
-            .map(|(name, number)| (format!("config.initial.per_objective.{name}"), *number));
+        let per_measurement = self.initial.per_measurement.iter();
+        let per_measurement = per_measurement
+            .map(|(name, number)| (format!("config.initial.per_measurement.{name}"), *number));
         let excess = |(path, number): (String, usize)| {
             let message = format!("is {number}, but must be at most {LARGEST_NUMBER}");
             (number > LARGEST_NUMBER).then_some(Mistake { path, message })
         };
-        numbers.into_iter().chain(per_objective).filter_map(excess).collect()
+        numbers.into_iter().chain(per_measurement).filter_map(excess).collect()
     }
 
     /// What every version has refused: a replay cannot do without.
@@ -164,16 +164,16 @@ impl Config {
         refuse(self.search.raw == 0, "config.search.raw".into(), "must be at least 1");
         refuse(self.search.restarts == 0, "config.search.restarts".into(), "must be at least 1");
         refuse(self.front.population == 0, "config.front.population".into(), "must be at least 1");
-        let many = problem.objectives.len() > NEHVI_OBJECTIVES;
+        let many = problem.objectives().count() > NEHVI_OBJECTIVES;
         refuse(
             many && self.algorithm == Algorithm::Nehvi,
             "config.algorithm".into(),
             "nehvi is for at most three objectives",
         );
-        for name in self.initial.per_objective.keys() {
-            let unknown = problem.objective_index(name).is_err();
-            let path = format!("config.initial.per_objective.{name}");
-            refuse(unknown, path, "there is no objective of this name");
+        for name in self.initial.per_measurement.keys() {
+            let unknown = problem.measurement_index(name).is_err();
+            let path = format!("config.initial.per_measurement.{name}");
+            refuse(unknown, path, "there is no measurement of this name");
         }
         match self.discretisation {
             Discretisation::Grid { per_input } => {
@@ -192,7 +192,7 @@ impl Config {
             }
             Discretisation::Auto => {}
         }
-        mistakes.extend(self.preference.check(problem.objectives.len()));
+        mistakes.extend(self.preference.check(problem.objectives().count()));
         mistakes.extend(self.reference.iter().flat_map(|point| check_reference(point, problem)));
         mistakes
     }
@@ -205,14 +205,14 @@ fn check_reference(point: &BTreeMap<String, f64>, problem: &Problem) -> Vec<Mist
         message: message.to_owned(),
     };
     let given = point.iter().filter_map(|(name, value)| {
-        if problem.objective_index(name).is_err() {
+        if problem.objectives().all(|(_, objective)| objective.name != *name) {
             return Some(mistake(name, "there is no objective of this name"));
         }
         (!value.is_finite()).then(|| mistake(name, "must be a finite number"))
     });
     let missing =
-        problem.objectives.iter().filter(|objective| !point.contains_key(&objective.name));
-    let missing = missing.map(|objective| mistake(&objective.name, "needs a value too"));
+        problem.objectives().filter(|(_, objective)| !point.contains_key(&objective.name));
+    let missing = missing.map(|(_, objective)| mistake(&objective.name, "needs a value too"));
     given.chain(missing).collect()
 }
 
@@ -292,7 +292,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether each design is evaluated on all objectives.
+    /// Whether everything is measured at each design.
     pub fn is_coupled(self) -> bool {
         let one = [Self::CMokg, Self::CMokgRandom, Self::HvkgD, Self::JesLbD];
         !one.contains(&self)
@@ -318,25 +318,17 @@ impl std::str::FromStr for Algorithm {
     }
 }
 
-/// Designs evaluated before any model is trusted: scrambled Sobol' points, all objectives at each.
+/// Designs evaluated before any model is trusted: scrambled Sobol' points, everything measured at
+/// each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Initial {
     /// How many; default 2 (D + 1) for D parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub designs: Option<usize>,
-    /// Other numbers for some objectives: an expensive one may deserve fewer.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub per_objective: BTreeMap<String, usize>,
-}
-
-impl Initial {
-    /// The number for each objective of `problem`.
-    pub(crate) fn counts(&self, problem: &Problem) -> Vec<usize> {
-        let shared = self.designs.unwrap_or(2 * (problem.parameters.len() + 1));
-        let count = |name: &String| self.per_objective.get(name).copied().unwrap_or(shared);
-        problem.objectives.iter().map(|objective| count(&objective.name)).collect()
-    }
+    /// Other numbers for some measurements: an expensive one may deserve fewer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", alias = "per_objective")]
+    pub per_measurement: BTreeMap<String, usize>,
 }
 
 /// The distribution of decision makers, as weights of the objectives.
@@ -548,7 +540,7 @@ mod tests {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0);
         let problem = problem.build().unwrap();
         let text = r#"{"weights": 1000001, "initial": {"designs": 18446744073709551615,
-            "per_objective": {"f": 9223372036854775807}},
+            "per_measurement": {"f": 9223372036854775807}},
             "search": {"raw": 2000000, "restarts": 2000000, "iterations": 2000000},
             "front": {"population": 2000000, "generations": 2000000},
             "discretisation": {"sobol": {"points": 2000000}},
@@ -565,7 +557,7 @@ mod tests {
             "search.iterations",
             "front.population",
             "front.generations",
-            "initial.per_objective.f",
+            "initial.per_measurement.f",
             "preference.dirichlet",
         ];
         assert_eq!(paths, expected.map(|path| format!("config.{path}")));

@@ -1,18 +1,24 @@
-//! What an evaluation costs.
+//! What evaluations cost, as a function of the design.
 //!
-//! Constant per objective. Everything that divides by a cost asks for it at a design, so that costs
-//! that depend on the design, or are learned, have one place to go.
+//! Everything that divides by a cost asks for it at a design.
 
-/// The cost of evaluating one option.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cost {
+use crate::error::Result;
+use crate::problem::{Cost, LearnedCost};
+
+/// The cost of one evaluation, or of several that are made together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CostModel {
     constant: f64,
 }
 
-impl Cost {
-    /// The same cost at every design.
-    pub(crate) fn constant(cost: f64) -> Self {
-        Self { constant: cost }
+impl CostModel {
+    /// The cost of evaluations that are made together.
+    pub(crate) fn sum<'a>(costs: impl Iterator<Item = &'a Cost>) -> Result<Self> {
+        let constant = costs.map(|cost| match cost {
+            Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => *cost,
+            Cost::Formula(_) => 1.0,
+        });
+        Ok(Self { constant: constant.sum() })
     }
 
     /// The cost at an encoded design.

@@ -144,7 +144,7 @@ pub(crate) fn best_utility(
     let utility = |x: &[f64], gradient: &mut [f64]| {
         gradient.fill(0.0);
         let mut sum = 0.0;
-        for (output, weight) in surrogate.outputs.iter().zip(lambda) {
+        for (output, weight) in surrogate.objectives.iter().zip(lambda) {
             let factor = weight * output.unit;
             let Ok(mean) = output.gp.mean_with_gradient(x, factor, gradient) else {
                 return f64::NAN;

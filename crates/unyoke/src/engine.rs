@@ -10,8 +10,9 @@ use crate::acquisition::ma_kg::{MaKg, Observation};
 use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
+use crate::choices::{Choice, choices};
 use crate::config::{Algorithm, Config, Deterministic, FrontSearch};
-use crate::cost::Cost;
+use crate::cost::CostModel;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
 use crate::error::Result;
@@ -20,12 +21,12 @@ use crate::front::{
 };
 use crate::history::{Evaluation, History, Status};
 use crate::plan::{self, Allowed, Permission, Planned};
-use crate::problem::{Noise, Problem};
+use crate::problem::{Cost, Noise, Problem};
 use crate::space::key;
 use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
-use crate::suggestion::{Note, OptionRow, Suggestion};
-use crate::surrogate::{Observed, Row, Surrogate};
+use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
+use crate::surrogate::{Belief, ModelNote, Observed, Place, Row, Surrogate};
 use crate::weights;
 use unyoke_math::Points;
 use unyoke_math::gp::Prediction;
@@ -82,11 +83,13 @@ impl<'h> Engine<'h> {
     /// The best evaluation among those that are allowed.
     pub(crate) fn suggest(&self, allowed: Allowed<'_>) -> Result<Option<Suggestion>> {
         match plan::next(self.history, allowed)? {
-            Planned::Given { x, objective, note } => Ok(Some(self.given(&x, objective, note))),
+            Planned::Given { x, measurement, origin } => {
+                Ok(Some(self.given(&x, measurement, origin)?))
+            }
             Planned::Search => {
-                let options = self.options();
-                let granted = |option: &Vec<usize>| allowed(option) == Permission::Granted;
-                let granted: Vec<bool> = options.iter().map(granted).collect();
+                let granted =
+                    |choice: &Choice| allowed(&choice.measurements) == Permission::Granted;
+                let granted: Vec<bool> = self.choices().iter().map(granted).collect();
                 if granted.contains(&true) { self.search(&granted).map(Some) } else { Ok(None) }
             }
             Planned::Nothing => Ok(None),
@@ -99,20 +102,20 @@ impl<'h> Engine<'h> {
     pub(crate) fn renew(&self, earlier: &Suggestion, allowed: Allowed<'_>) -> Result<Renewed> {
         match plan::next(self.history, allowed)? {
             // What needs no model comes first, and costs nothing to choose.
-            Planned::Given { x, objective, note } => {
-                return Ok(Renewed::Valid(self.given(&x, objective, note)));
+            Planned::Given { x, measurement, origin } => {
+                return Ok(Renewed::Valid(self.given(&x, measurement, origin)?));
             }
             Planned::Nothing => return Ok(Renewed::NotAllowed),
             Planned::Search if earlier.is_searched() => {}
             Planned::Search => return Ok(Renewed::Outdated),
         }
-        let objective = self.problem().objective_index(&earlier.objective)?;
-        let option = match self.config().algorithm.is_coupled() {
-            true => (0..self.problem().objectives.len()).collect(),
-            false => vec![objective],
+        let m = self.problem().measurement_index(&earlier.measurement)?;
+        let choices = self.choices();
+        let Some(choice) = choices.iter().find(|choice| choice.measurements.contains(&m)) else {
+            return Ok(Renewed::Outdated);
         };
-        let is_outdated = !self.has_current_costs(earlier)? || self.repeats(earlier, &option)?;
-        Ok(match allowed(&option) {
+        let is_outdated = !self.has_current_costs(earlier)? || self.repeats(earlier, choice)?;
+        Ok(match allowed(&choice.measurements) {
             _ if is_outdated => Renewed::Outdated,
             Permission::Granted => {
                 let evaluation = self.history.evaluations.len() as u64;
@@ -123,38 +126,41 @@ impl<'h> Engine<'h> {
         })
     }
 
-    /// Whether nothing that was compared costs more or less than when it was compared.
+    /// Whether nothing that was compared has another price than when it was compared. What is learned
+    /// of a cost meanwhile changes its estimate, not the price.
     fn has_current_costs(&self, earlier: &Suggestion) -> Result<bool> {
-        let cost = |name: &String| Ok(self.history.cost(self.problem().objective_index(name)?));
         for row in &earlier.options {
-            let now: f64 = row.objectives.iter().map(cost).sum::<Result<f64>>()?;
+            let mut now = 0.0;
+            for name in &row.measurements {
+                let m = self.problem().measurement_index(name)?;
+                match self.history.cost(m) {
+                    Cost::Learned(_) => return Ok(true),
+                    _ => now += self.expected_cost(m, &row.design)?,
+                }
+            }
             if now != row.cost {
                 return Ok(false);
             }
         }
-        Ok(cost(&earlier.objective)? == earlier.cost)
+        Ok(true)
     }
 
-    /// Whether one of these objectives was meanwhile evaluated at the same design, or was asked for
-    /// at practically the same one.
-    fn repeats(&self, earlier: &Suggestion, objectives: &[usize]) -> Result<bool> {
+    /// Whether one of these outputs was meanwhile measured at the same design, or was asked for at
+    /// practically the same one.
+    fn repeats(&self, earlier: &Suggestion, choice: &Choice) -> Result<bool> {
         let x = self.history.space.encode(&earlier.design)?;
         let near = |at: &[f64]| at.iter().zip(&x).all(|(a, b)| (a - b).abs() <= NEAR);
         let mut written = self.history.evaluations.iter().skip(earlier.evaluation as usize);
         let is_near = written.any(|e| {
-            let counts = e.status != Status::Withdrawn && objectives.contains(&e.objective);
-            counts && near(self.history.point(e.id))
+            let same = e.outputs.iter().any(|k| choice.outputs.contains(k));
+            e.status != Status::Withdrawn && same && near(self.history.point(e.id))
         });
-        Ok(is_near || objectives.iter().any(|m| self.is_taken_for(*m, &x)))
+        Ok(is_near || self.is_taken(choice, &x))
     }
 
-    /// What a search chooses among: the objectives one by one, or all together.
-    fn options(&self) -> Vec<Vec<usize>> {
-        let objectives = 0..self.problem().objectives.len();
-        match self.config().algorithm.is_coupled() {
-            true => vec![objectives.collect()],
-            false => objectives.map(|m| vec![m]).collect(),
-        }
+    /// What a search chooses among.
+    fn choices(&self) -> Vec<Choice> {
+        choices(self.problem(), self.config().algorithm)
     }
 
     /// Observations, surrogate, acquisition, suggestion: the best of the options that are granted,
@@ -170,11 +176,12 @@ impl<'h> Engine<'h> {
             best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
+        let choices = self.choices();
         let taken = |option: usize, x: &[f64]| {
             let x = self.canonical(x);
-            self.is_taken(option, &x) || self.is_known(&surrogate, option, &x)
+            self.is_taken(&choices[option], &x) || self.is_known(&surrogate, &choices[option], &x)
         };
-        let found = best_of_each_option(&*acquisition, &self.costs(), &region, &taken)?;
+        let found = best_of_each_option(&*acquisition, &self.costs()?, &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
         let mut notes = self.model_notes(&surrogate);
         match best_value(&found, granted) {
@@ -182,11 +189,11 @@ impl<'h> Engine<'h> {
                 if best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
                     notes.push(Note::NextBest);
                 }
-                Ok(self.reasoned(&found, chosen, notes))
+                self.reasoned(&found, chosen, notes)
             }
             _ => {
-                let (x, objective, note) = self.explore(&surrogate, &region, granted)?;
-                let mut suggestion = self.given(&x, objective, note);
+                let (x, measurement, origin) = self.explore(&surrogate, &region, granted)?;
+                let mut suggestion = self.given(&x, measurement, origin)?;
                 suggestion.notes.append(&mut notes);
                 Ok(suggestion)
             }
@@ -202,7 +209,7 @@ impl<'h> Engine<'h> {
         let shared = || Scalarised::new(surrogate, set, weights);
         Ok(match self.config().algorithm {
             Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared()?))
+                Box::new(CMokg::new(shared()?, &self.choices()))
             }
             Algorithm::Makg | Algorithm::MakgRandom => {
                 Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
@@ -243,13 +250,15 @@ impl<'h> Engine<'h> {
     /// The configured reference point, standardised.
     fn reference(&self, surrogate: &Surrogate) -> Result<Option<Vec<f64>>> {
         let Some(point) = &self.config().reference else { return Ok(None) };
-        let mut reference = vec![0.0; surrogate.outputs.len()];
+        let mut reference = vec![0.0; surrogate.objectives.len()];
         for (name, value) in point {
-            let m = self.problem().objective_index(name)?;
-            let value = self.history.space.to_internal(m, *value);
-            let standardised = surrogate.outputs[m].map.standardize(value);
-            // Values may differ by far less than the reference is away: that must not overflow.
-            reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
+            let k = self.problem().output_index(name)?;
+            let value = self.history.space.to_internal(k, *value);
+            let standardised = surrogate.belief(k).map.standardize(value);
+            if let Place::Objective(m) = surrogate.place(k) {
+                // Values may differ by far less than the reference is away: that must not overflow.
+                reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
+            }
         }
         Ok(Some(reference))
     }
@@ -257,34 +266,36 @@ impl<'h> Engine<'h> {
     /// The models, with or without what is under way.
     fn surrogate(&self, pending: Pending) -> Result<Surrogate> {
         let history = &self.history;
-        let observed = |m: usize| -> Result<Observed<'_>> {
+        let observed = |k: usize| -> Result<Observed<'_>> {
             let space = &history.space;
-            let row = |evaluation: &Evaluation| match evaluation.status {
-                Status::Told(value) => Some(Row {
+            let row = |evaluation: &'h Evaluation| {
+                let reading = evaluation.reading(k)?;
+                Some(Row {
                     evaluation: evaluation.id,
                     x: history.point(evaluation.id),
-                    value: space.to_internal(m, value),
+                    value: space.to_internal(k, reading.value),
                     searched: evaluation.asked && !evaluation.initial,
-                }),
-                _ => None,
+                })
             };
             let mut expected = Points::new(space.dim());
             if pending == Pending::Expected {
-                for x in history.pending(m).chain(history.failed(m)) {
+                for x in history.pending(k).chain(history.failed(k)) {
                     expected.push(x)?;
                 }
             }
+            let output = &self.problem().outputs[k];
             Ok(Observed {
-                objective: &self.problem().objectives[m],
-                sign: space.sign(m),
+                output,
+                limit: output.limit().map(|limit| space.to_internal(k, limit)),
+                sign: space.sign(k),
                 dim: space.dim(),
                 parameters: space.parameters(),
-                rows: history.told(m).filter_map(row).collect(),
+                rows: history.completed().filter_map(row).collect(),
                 expected,
             })
         };
         let observed: Vec<Observed<'_>> =
-            (0..self.problem().objectives.len()).map(observed).collect::<Result<_>>()?;
+            (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
         Ok(Surrogate::fit(&observed, self.config())?)
     }
 
@@ -315,58 +326,48 @@ impl<'h> Engine<'h> {
         surrogate: &Surrogate,
         region: &Region<'_>,
         granted: &[bool],
-    ) -> Result<(Vec<f64>, usize, Note)> {
-        let designs = region.filling_designs()?;
-        let coupled = self.config().algorithm.is_coupled();
-        let is_granted = |m: usize| coupled || granted[m];
+    ) -> Result<(Vec<f64>, usize, Origin)> {
+        let (designs, choices, costs) = (region.filling_designs()?, self.choices(), self.costs()?);
         let mut best: Option<(f64, usize, usize)> = None;
         for (i, x) in designs.rows().enumerate() {
-            for (m, output) in surrogate.outputs.iter().enumerate().filter(|(m, _)| is_granted(*m))
-            {
-                let value = output.gp.predict(x)?.variance / self.history.cost(m);
+            for (c, choice) in choices.iter().enumerate().filter(|(c, _)| granted[*c]) {
+                let variance = |k: &usize| Ok(surrogate.belief(*k).gp.predict(x)?.variance);
+                let variances: Result<Vec<f64>> = choice.outputs.iter().map(variance).collect();
+                let value = variances?.iter().sum::<f64>() / costs[c].at(x);
                 let better = best.is_none_or(|(most, ..)| value > most);
-                if better && !self.is_taken_for(m, &self.canonical(x)) {
-                    best = Some((value, i, m));
+                if better && !self.is_taken(choice, &self.canonical(x)) {
+                    best = Some((value, i, c));
                 }
             }
         }
-        let (i, m, note) = match best {
-            Some((_, i, m)) => (i, m, Note::NoExpectedGain),
+        let (i, c, origin) = match best {
+            Some((_, i, c)) => (i, c, Origin::Explored),
             // Every design was tried: repeat one, in turn.
             None => {
                 let turn = plan::searches(self.history) as usize;
-                let options = self.options().len();
-                ((turn / options) % designs.len(), turn % options, Note::Exhausted)
+                ((turn / choices.len()) % designs.len(), turn % choices.len(), Origin::Repeated)
             }
         };
-        Ok((designs.row(i).to_vec(), m, note))
+        Ok((designs.row(i).to_vec(), choices[c].measurements[0], origin))
     }
 
-    fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Suggestion {
+    fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Result<Suggestion> {
         let best = &found[chosen];
-        let objective = self.options()[best.option][0];
-        Suggestion {
-            evaluation: self.history.evaluations.len() as u64,
-            design: self.history.space.decode(&best.x),
-            objective: self.problem().objectives[objective].name.clone(),
-            cost: self.history.cost(objective),
-            options: self.rows(found),
-            chosen: Some(chosen),
-            notes,
-        }
+        let measurement = self.choices()[best.option].measurements[0];
+        let suggestion = self.given(&best.x, measurement, Origin::Searched)?;
+        Ok(Suggestion { options: self.rows(found), chosen: Some(chosen), notes, ..suggestion })
     }
 
     /// What was found for each option, as a user reads it.
     fn rows(&self, found: &[Best]) -> Vec<OptionRow> {
-        let name = |m: &usize| self.problem().objectives[*m].name.clone();
-        let names: Vec<Vec<String>> =
-            self.options().iter().map(|option| option.iter().map(name).collect()).collect();
+        let choices = self.choices();
+        let name = |m: &usize| self.problem().measurements[*m].name.clone();
         let row = |(i, best): (usize, &Best)| {
             let others = found.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other);
             let rival = others.map(Best::log_value).fold(f64::NEG_INFINITY, f64::max);
             let break_even_cost = (best.log_gain - rival).exp();
             OptionRow {
-                objectives: names[best.option].clone(),
+                measurements: choices[best.option].measurements.iter().map(name).collect(),
                 design: self.history.space.decode(&best.x),
                 log_gain: best.log_gain,
                 cost: best.cost,
@@ -377,26 +378,27 @@ impl<'h> Engine<'h> {
     }
 
     /// A suggestion that no model was asked about.
-    fn given(&self, x: &[f64], objective: usize, note: Note) -> Suggestion {
-        Suggestion {
+    fn given(&self, x: &[f64], measurement: usize, origin: Origin) -> Result<Suggestion> {
+        let design = self.history.space.decode(x);
+        let outputs = self.problem().outputs_of(measurement);
+        Ok(Suggestion {
             evaluation: self.history.evaluations.len() as u64,
-            design: self.history.space.decode(x),
-            objective: self.problem().objectives[objective].name.clone(),
-            cost: self.history.cost(objective),
+            cost: self.expected_cost(measurement, &design)?,
+            design,
+            measurement: self.problem().measurements[measurement].name.clone(),
+            outputs: outputs.iter().map(|k| self.problem().outputs[*k].name.clone()).collect(),
+            origin,
             options: vec![],
             chosen: None,
-            notes: vec![note],
-        }
+            notes: vec![],
+        })
     }
 
     fn model_notes(&self, surrogate: &Surrogate) -> Vec<Note> {
-        let named = self.problem().objectives.iter().zip(&surrogate.outputs);
-        let notes = named.flat_map(|(objective, output)| {
-            let note = |note: &_| Note::Model {
-                objective: objective.name.clone(),
-                note: Clone::clone(note),
-            };
-            output.notes.iter().map(note)
+        let notes = self.problem().outputs.iter().enumerate().flat_map(|(k, output)| {
+            let note =
+                |note: &ModelNote| Note::Model { output: output.name.clone(), note: note.clone() };
+            surrogate.belief(k).notes.iter().map(note)
         });
         notes.collect()
     }
@@ -408,13 +410,13 @@ impl<'h> Engine<'h> {
         let designs = self.promising_designs(&surrogate, &weights)?;
         let set = recommended(&surrogate, &designs, &weights, count)?;
         let points = set.rows().map(|x| self.front_point(&surrogate, x));
-        let names = self.problem().objectives.iter().map(|objective| objective.name.clone());
-        Ok(Front { objectives: names.collect(), points: points.collect::<Result<_>>()? })
+        let names = self.problem().outputs.iter().map(|output| output.name.clone());
+        Ok(Front { outputs: names.collect(), points: points.collect::<Result<_>>()? })
     }
 
     /// See [`Study::best_for`](crate::Study::best_for).
     pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
-        let lambda = weights::checked(weights, self.problem().objectives.len())?;
+        let lambda = weights::checked(weights, self.problem().objectives().count())?;
         let surrogate = self.surrogate(Pending::Ignored)?;
         // From all that a front is chosen from, so that no point of a front is better.
         let set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
@@ -446,7 +448,7 @@ impl<'h> Engine<'h> {
     pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
         let surrogate = self.surrogate(Pending::Expected)?;
         let acquisition = self.acquisition(&surrogate, &self.step(&surrogate)?)?;
-        let costs = self.costs();
+        let costs = self.costs()?;
         let score = |design: &Design| {
             self.history.space.check_inside(design)?;
             let x = self.history.space.encode(design)?;
@@ -461,27 +463,27 @@ impl<'h> Engine<'h> {
 
     fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
         let space = &self.history.space;
-        let forecast = |m: usize| -> Result<Forecast> {
-            let output = &surrogate.outputs[m];
-            let Prediction { mean, variance } = output.gp.predict(x)?;
-            let here = self.history.observations(m).filter(|(at, _)| space.same(at, x));
+        let forecast = |k: usize| -> Result<Forecast> {
+            let Belief { gp, map, .. } = surrogate.belief(k);
+            let Prediction { mean, variance } = gp.predict(x)?;
+            let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
             Ok(Forecast {
-                mean: space.to_user(m, output.map.restore(mean)),
+                mean: space.to_user(k, map.restore(mean)),
                 // Not the root of the variance in these units, which may overflow.
-                sd: variance.sqrt() * output.map.scale(),
-                measured: here.map(|(_, value)| value).collect(),
+                sd: variance.sqrt() * map.scale(),
+                measured: here.map(|(_, reading)| reading.value).collect(),
             })
         };
-        let objectives = (0..surrogate.outputs.len()).map(forecast).collect::<Result<_>>()?;
-        Ok(FrontPoint { design: space.decode(x), objectives })
+        let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
+        Ok(FrontPoint { design: space.decode(x), outputs })
     }
 
     /// Distinct designs inside the bounds that have a value: imported ones in an order of their
     /// own, whatever that of the import, then the others in the order in which they were asked for.
     fn observed_designs(&self) -> Result<Points> {
-        let told = self.history.evaluations.iter().filter(|e| matches!(e.status, Status::Told(_)));
+        let completed = |e: &&Evaluation| matches!(e.status, Status::Completed(_));
         let mut rows: Vec<(u64, &[f64])> = Vec::new();
-        for evaluation in told {
+        for evaluation in self.history.evaluations.iter().filter(completed) {
             let x = self.history.point(evaluation.id);
             if x.iter().all(|v| (0.0..=1.0).contains(v)) {
                 // The highest bit tells the two kinds apart.
@@ -503,42 +505,42 @@ impl<'h> Engine<'h> {
     /// Observed designs, and those whose values the models take for what is expected there.
     fn known_designs(&self) -> Result<Points> {
         let mut known = self.observed_designs()?;
-        for m in 0..self.problem().objectives.len() {
-            for x in self.history.pending(m).chain(self.history.failed(m)) {
+        for k in 0..self.problem().outputs.len() {
+            for x in self.history.pending(k).chain(self.history.failed(k)) {
                 known.push(x)?;
             }
         }
         Ok(known.select(&distinct(&known)))
     }
 
-    fn is_taken(&self, option: usize, x: &[f64]) -> bool {
-        if self.config().algorithm.is_coupled() {
-            (0..self.problem().objectives.len()).any(|m| self.is_taken_for(m, x))
-        } else {
-            self.is_taken_for(option, x)
+    /// Whether measuring this there would repeat what is under way, has failed, or is known without
+    /// noise: all of it, or for algorithms that measure everything any of it.
+    fn is_taken(&self, choice: &Choice, x: &[f64]) -> bool {
+        let mut outputs = choice.outputs.iter();
+        match choice.measurements.len() {
+            1 => outputs.all(|k| self.is_taken_for(*k, x)),
+            _ => outputs.any(|k| self.is_taken_for(*k, x)),
         }
     }
 
-    /// Whether evaluating this objective there again would repeat what is under way, has failed, or
-    /// is known without noise.
-    fn is_taken_for(&self, objective: usize, x: &[f64]) -> bool {
+    fn is_taken_for(&self, output: usize, x: &[f64]) -> bool {
         let history = &self.history;
         let same = |at: &[f64]| history.space.same(at, x);
-        let repeatable = self.problem().objectives[objective].noise != Noise::Deterministic;
-        history.pending(objective).chain(history.failed(objective)).any(same)
-            || (!repeatable && history.observations(objective).any(|(at, _)| same(at)))
+        let repeatable = self.problem().outputs[output].noise != Noise::Deterministic;
+        history.pending(output).chain(history.failed(output)).any(same)
+            || (!repeatable && history.observations(output).any(|(at, _)| same(at)))
     }
 
-    /// Whether nothing can be learned from this option there: all that would be measured is
-    /// deterministic, and known as well as a measurement at this very design would make it known.
-    fn is_known(&self, surrogate: &Surrogate, option: usize, x: &[f64]) -> bool {
+    /// Whether nothing can be learned there: all that would be measured is deterministic, and known
+    /// as well as a measurement at this very design would make it known.
+    fn is_known(&self, surrogate: &Surrogate, choice: &Choice, x: &[f64]) -> bool {
         let negligible = self.config().deterministic.noise();
-        let known = |m: &usize| {
-            self.problem().objectives[*m].noise == Noise::Deterministic
-                && surrogate.outputs[*m].gp.predict(x).is_ok_and(|p| p.variance <= negligible)
+        let known = |k: &usize| {
+            self.problem().outputs[*k].noise == Noise::Deterministic
+                && surrogate.belief(*k).gp.predict(x).is_ok_and(|p| p.variance <= negligible)
         };
         self.config().deterministic == Deterministic::Interpolated
-            && self.options()[option].iter().all(known)
+            && choice.outputs.iter().all(known)
     }
 
     /// The encoding of the design that `x` stands for: what a history would hold.
@@ -547,12 +549,19 @@ impl<'h> Engine<'h> {
         space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec())
     }
 
-    fn costs(&self) -> Vec<Cost> {
-        let costs = (0..self.problem().objectives.len()).map(|m| self.history.cost(m));
-        if self.config().algorithm.is_coupled() {
-            return vec![Cost::constant(costs.sum())];
-        }
-        costs.map(Cost::constant).collect()
+    /// What each choice costs, as a function of the design.
+    fn costs(&self) -> Result<Vec<CostModel>> {
+        let model = |choice: &Choice| {
+            let costs = choice.measurements.iter().map(|m| self.history.cost(*m));
+            CostModel::sum(costs)
+        };
+        self.choices().iter().map(model).collect()
+    }
+
+    /// What a measurement is expected to cost at a design.
+    pub(crate) fn expected_cost(&self, measurement: usize, design: &Design) -> Result<f64> {
+        let model = CostModel::sum(std::iter::once(self.history.cost(measurement)))?;
+        Ok(model.at(&self.history.space.encode(design)?))
     }
 
     /// The seed of this step for one purpose.

@@ -9,7 +9,7 @@
 /// let refused = Problem::builder().continuous("length", 2.0, 1.0).minimise("mass", -1.0).build();
 /// let Err(Error::Invalid { mistakes }) = refused else { panic!("two mistakes went unnoticed") };
 /// assert_eq!(mistakes[0].path, "parameters[0].low");
-/// assert_eq!(mistakes[1].path, "objectives[0].cost");
+/// assert_eq!(mistakes[1].path, "measurements[0].cost");
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -34,13 +34,31 @@ pub enum Error {
         /// The parameter left out.
         name: String,
     },
-    /// A name that no objective has.
-    #[error("no objective is called {name:?}{}", hint(near))]
-    UnknownObjective {
+    /// A name that no output has.
+    #[error("no output is called {name:?}{}", hint(near))]
+    UnknownOutput {
         /// The name used.
         name: String,
-        /// An objective with nearly that name.
+        /// An output with nearly that name.
         near: Option<String>,
+    },
+    /// A name that no measurement has.
+    #[error("no measurement is called {name:?}{}", hint(near))]
+    UnknownMeasurement {
+        /// The name used.
+        name: String,
+        /// A measurement with nearly that name.
+        near: Option<String>,
+    },
+    /// A result that does not fit the measurement it is said to come from.
+    #[error("evaluation {id} measures {}: {reason}", outputs.join(", "))]
+    WrongOutputs {
+        /// The evaluation.
+        id: u64,
+        /// What it measures.
+        outputs: Vec<String>,
+        /// What is wrong with the result.
+        reason: String,
     },
     /// A name that no algorithm has.
     #[error("no algorithm is called {name:?}{}; there are {known}", hint(near))]
@@ -55,7 +73,7 @@ pub enum Error {
     /// A value that its parameter cannot take, or a result that is not a number.
     #[error("{parameter} is {value}, but must be {must}")]
     BadValue {
-        /// The parameter, or the objective for a result.
+        /// The parameter, or the output for a result.
         parameter: String,
         /// The value, as text.
         value: String,
@@ -83,10 +101,10 @@ pub enum Error {
         reason: String,
     },
     /// A cost that is not a positive number.
-    #[error("the cost of {objective} is {cost}, but must be positive and finite")]
+    #[error("the cost of {measurement} is {cost}, but must be positive and finite")]
     BadCost {
-        /// The objective.
-        objective: String,
+        /// The measurement.
+        measurement: String,
         /// Its would-be cost.
         cost: f64,
     },

@@ -7,19 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::design::Design;
 use crate::error::JournalError;
-use crate::problem::Problem;
+use crate::problem::{Cost, Problem};
+use crate::reading::Reading;
+use std::collections::BTreeMap;
 
 /// The newest format of records, in which this version writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// An event with the version of the form in which it is written.
 ///
 /// ```
 /// use unyoke::{Event, Record};
 ///
-/// let record = Record::from(Event::Told { evaluation: 3, value: 0.5 });
+/// let record = Record::from(Event::Withdrawn { evaluation: 3 });
 /// let text = serde_json::to_string(&record)?;
-/// assert_eq!(text, r#"{"format":1,"event":"told","evaluation":3,"value":0.5}"#);
+/// assert_eq!(text, r#"{"format":2,"event":"withdrawn","evaluation":3}"#);
 /// assert_eq!(serde_json::from_str::<Record>(&text)?, record);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -60,22 +62,48 @@ pub enum Event {
         evaluation: u64,
         /// Where to evaluate.
         design: Design,
-        /// Which objective.
-        objective: String,
-        /// The price at that time.
+        /// Which measurement. In format 1 this was the objective, which was measured alone.
+        #[serde(alias = "objective")]
+        measurement: String,
+        /// What it was expected to cost.
         cost: f64,
         /// Whether it belongs to the first designs, chosen without a model.
         #[serde(default)]
         initial: bool,
     },
-    /// The result of an evaluation arrived.
+    /// The results of an evaluation arrived.
+    Measured {
+        /// Its number.
+        evaluation: u64,
+        /// Finite values by output, in the units of each.
+        values: BTreeMap<String, Reading>,
+        /// Why other outputs of the measurement have no value.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missing: Option<String>,
+        /// What it really cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Where it was really made, if not at the design that was suggested.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        design: Option<Design>,
+    },
+    /// Format 1: the result of an evaluation arrived. Now written as [`Event::Measured`].
     Told {
         /// Its number.
         evaluation: u64,
-        /// The result, a finite number in the units of the objective.
+        /// The value of the only output.
         value: f64,
     },
-    /// A result known from elsewhere was added.
+    /// Results known from elsewhere were added.
+    Added {
+        /// Number of the evaluation that they become.
+        evaluation: u64,
+        /// Where it was made.
+        design: Design,
+        /// Finite values by output, in the units of each.
+        values: BTreeMap<String, Reading>,
+    },
+    /// Format 1: a result known from elsewhere was added. Now written as [`Event::Added`].
     Imported {
         /// Its number.
         evaluation: u64,
@@ -92,18 +120,27 @@ pub enum Event {
         evaluation: u64,
         /// Why.
         reason: String,
+        /// What it really cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
+    /// An evaluation that failed will be made again.
+    Retried {
+        /// Its number.
+        evaluation: u64,
     },
     /// An evaluation will not be made.
     Withdrawn {
         /// Its number.
         evaluation: u64,
     },
-    /// An objective has another price from now on.
+    /// A measurement has another price from now on.
     CostChanged {
-        /// Which objective.
-        objective: String,
+        /// Which measurement. In format 1 this was the objective, which was measured alone.
+        #[serde(alias = "objective")]
+        measurement: String,
         /// The new price.
-        cost: f64,
+        cost: Cost,
     },
 }
 
@@ -116,7 +153,7 @@ pub enum Event {
 /// use unyoke::{Header, JournalError};
 ///
 /// let header: Header = serde_json::from_str(r#"{"format":7,"event":"not invented yet"}"#)?;
-/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 1 }));
+/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 2 }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -165,37 +202,49 @@ mod tests {
         assert_eq!(*seed, u64::MAX);
         let Event::Asked { initial, .. } = &records[5].event else { panic!("{:?}", records[5]) };
         assert!(!initial, "left out means false");
-        let failed = Event::Failed { evaluation: 3, reason: "out of memory".into() };
+        let failed = Event::Failed { evaluation: 3, reason: "out of memory".into(), cost: None };
         assert_eq!(records[8].event, failed);
     }
 
+    /// A journal of format 2, as it was first written. The same holds for it.
+    const FORMAT_2: &str = include_str!("../tests/golden/journal-format-2.jsonl");
+
     #[test]
-    fn records_are_written_as_the_first_version_wrote_them() {
-        // The first is left out because settings grow, the sixth because it leaves out a default.
-        let lines: Vec<&str> = FORMAT_1.lines().collect();
-        for text in [1, 2, 3, 4, 6, 7, 8].map(|i| lines[i]) {
+    fn records_of_format_2_are_read_and_written_as_they_first_were() {
+        for text in FORMAT_2.lines() {
             let record: Record = serde_json::from_str(text).unwrap();
-            assert_eq!(serde_json::to_string(&record).unwrap(), text);
+            // Settings grow, so the first record is longer now.
+            if !matches!(record.event, Event::Created { .. }) {
+                assert_eq!(serde_json::to_string(&record).unwrap(), text);
+            }
         }
+        assert_eq!(FORMAT_2.lines().count(), 11);
     }
 
     #[test]
     fn values_keep_every_bit_in_a_record() {
         for value in [0.1 + 0.2, 5e-324, f64::MAX, -0.0, 1e22] {
-            let record = Record::from(Event::Told { evaluation: u64::MAX, value });
-            let Event::Told { value: back, .. } = there_and_back(&record).event else {
-                panic!("another event came back")
-            };
-            assert_eq!(back.to_bits(), value.to_bits());
+            for sd in [None, Some(value.abs())] {
+                let values = BTreeMap::from([("f".to_owned(), Reading { value, sd })]);
+                let (missing, cost, design) = (None, None, None);
+                let event =
+                    Event::Measured { evaluation: u64::MAX, values, missing, cost, design };
+                let Event::Measured { values, .. } = there_and_back(&event.into()).event else {
+                    panic!("another event came back")
+                };
+                let back = values["f"];
+                assert_eq!(back.value.to_bits(), value.to_bits());
+                assert_eq!(back.sd.map(f64::to_bits), sd.map(f64::to_bits));
+            }
         }
     }
 
     #[test]
     fn events_not_invented_yet_are_refused_by_their_format() {
-        let text = r#"{"format":2,"event":"merged","studies":[1,2]}"#;
+        let text = r#"{"format":3,"event":"merged","studies":[1,2]}"#;
         assert!(serde_json::from_str::<Record>(text).is_err());
         let header: Header = serde_json::from_str(text).unwrap();
-        assert_eq!(header.check(), Err(JournalError::Format { found: 2, known: FORMAT }));
+        assert_eq!(header.check(), Err(JournalError::Format { found: 3, known: FORMAT }));
         assert_eq!(Header { format: FORMAT }.check(), Ok(()));
         assert_eq!(Header { format: 0 }.check(), Ok(()));
     }

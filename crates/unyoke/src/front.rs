@@ -12,6 +12,7 @@ use crate::space::Space;
 use crate::subset::{add_farthest, distinct};
 use crate::surrogate::Surrogate;
 use rayon::prelude::*;
+use serde::Serialize;
 use unyoke_math::Points;
 use unyoke_math::nsga2::Nsga2;
 use unyoke_math::optimize::largest;
@@ -30,39 +31,39 @@ use unyoke_math::pareto::{non_dominated, thin};
 ///     study.tell_result(Design::new().with("x", x), "g", x * x)?;
 /// }
 /// for point in study.front(5)?.points {
-///     let [f, g] = &point.objectives[..] else { continue };
+///     let [f, g] = &point.outputs[..] else { continue };
 ///     println!("{}: f = {:.2} ± {:.2}, g = {:.2} ± {:.2}", point.design, f.mean, f.sd, g.mean, g.sd);
 /// }
 /// # Ok::<(), unyoke::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Front {
-    /// The objectives' names, in the order of each point's predictions.
-    pub objectives: Vec<String>,
+    /// The outputs' names, in the order of each point's predictions.
+    pub outputs: Vec<String>,
     /// Designs that are best for some trade-off, as far as the models can tell.
     pub points: Vec<FrontPoint>,
 }
 
 /// A design of the predicted Pareto set.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrontPoint {
     /// The design.
     pub design: Design,
-    /// What is known about each objective there.
-    pub objectives: Vec<Forecast>,
+    /// What is known about each output there.
+    pub outputs: Vec<Forecast>,
 }
 
 impl FrontPoint {
-    /// Whether every objective was measured at this very design.
+    /// Whether every output was measured at this very design.
     pub fn is_measured(&self) -> bool {
-        self.objectives.iter().all(|forecast| !forecast.measured.is_empty())
+        self.outputs.iter().all(|forecast| !forecast.measured.is_empty())
     }
 }
 
-/// An objective at a design: what is expected, and what was measured.
-#[derive(Debug, Clone, PartialEq)]
+/// An output at a design: what is expected, and what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Expected value, in the objective's own units.
+    /// Expected value, in the output's own units.
     pub mean: f64,
     /// Standard deviation of that expectation (observation noise not included).
     pub sd: f64,
@@ -85,7 +86,7 @@ pub(crate) fn predicted_pareto_set(
         offspring: search.population,
         ..Nsga2::default()
     };
-    let objectives = surrogate.outputs.len();
+    let objectives = surrogate.objectives.len();
     let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
         let valid = space.snapped(designs);
         // A wrong shape makes the search end with its error.
@@ -153,7 +154,7 @@ pub(crate) fn with_best_for_weights(
     for (q, weights) in weights.rows().enumerate() {
         let best = surrogate.weigh(weights, &means).into_iter().fold(f64::NEG_INFINITY, f64::max);
         let value = surrogate.weigh(weights, &top_means.select(&[q]))[0];
-        let unit: f64 = surrogate.outputs.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
+        let unit: f64 = surrogate.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
         if value > best + NEGLIGIBLE * unit {
             designs.push(tops.row(q))?;
             means.push(top_means.row(q))?;
@@ -212,7 +213,7 @@ fn in_ranges(means: &Points) -> Points {
 /// ends of the front need not be discovered.
 fn seeds(space: &Space, surrogate: &Surrogate, observed: &Points) -> Result<Points> {
     let mut seeds = space.snapped(observed);
-    let objectives = surrogate.outputs.len();
+    let objectives = surrogate.objectives.len();
     if observed.is_empty() {
         return Ok(seeds);
     }

@@ -3,32 +3,68 @@
 //! Nothing here decides anything. A record is either admitted, and changes the state, or is
 //! refused, and changes nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::config::Config;
 use crate::design::{Design, Value};
 use crate::error::{Error, Result};
 use crate::event::{Event, Header, Record};
-use crate::problem::Problem;
+use crate::problem::{Cost, LearnedCost, Problem, Scale};
+use crate::reading::{Outcome, Reading, Results};
 use crate::space::Space;
 
-/// One design, one objective, and what became of it.
+/// One design, one measurement, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// Its number, counting from zero.
     pub id: u64,
-    /// Where.
+    /// The design, as it was suggested or as it was really made.
     pub design: Design,
-    /// Which objective, by its place in the problem.
-    pub objective: usize,
-    /// The price when it was asked for; 0 if it was imported.
+    /// Which measurement, by its place in the problem; `None` for results from elsewhere.
+    pub measurement: Option<usize>,
+    /// The outputs it gives, by their places in the problem.
+    pub outputs: Vec<usize>,
+    /// What it was expected to cost when it was asked for; 0 for results from elsewhere.
     pub cost: f64,
+    /// What it really cost, where that is known.
+    pub paid: Option<f64>,
+    /// What failed attempts before this one really cost.
+    pub sunk: f64,
     /// Whether it belongs to the first designs, chosen without a model.
     pub initial: bool,
-    /// Whether it was asked for; otherwise it was imported.
+    /// Whether it was asked for; otherwise its results come from elsewhere.
     pub asked: bool,
     /// What became of it.
     pub status: Status,
+}
+
+impl Evaluation {
+    /// What has been paid for it so far. A failure costs as much as a success.
+    pub fn spent(&self) -> f64 {
+        let current = match self.status {
+            Status::Completed(_) | Status::Failed(_) => self.paid.unwrap_or(self.cost),
+            Status::Pending | Status::Withdrawn => 0.0,
+        };
+        self.sunk + current
+    }
+
+    /// What was measured of an output, if anything.
+    pub fn reading(&self, output: usize) -> Option<Reading> {
+        match &self.status {
+            Status::Completed(results) => results.get(output),
+            _ => None,
+        }
+    }
+
+    /// Whether it ended without a value of this output, which it should have given.
+    pub fn lacks(&self, output: usize) -> bool {
+        let ended = match &self.status {
+            Status::Completed(results) => results.get(output).is_none(),
+            Status::Failed(_) => true,
+            Status::Pending | Status::Withdrawn => false,
+        };
+        ended && self.outputs.contains(&output)
+    }
 }
 
 /// What became of an evaluation.
@@ -36,8 +72,8 @@ pub struct Evaluation {
 pub enum Status {
     /// Its result is awaited.
     Pending,
-    /// Its result, in the units of the objective.
-    Told(f64),
+    /// It gave these values.
+    Completed(Results),
     /// It ended without a result, for this reason.
     Failed(String),
     /// It will not be made.
@@ -46,10 +82,10 @@ pub enum Status {
 
 impl Status {
     /// The status in a word, as in "is recorded as failed".
-    fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
-            Self::Told(_) => "completed",
+            Self::Completed(_) => "completed",
             Self::Failed(_) => "failed",
             Self::Withdrawn => "withdrawn",
         }
@@ -74,16 +110,17 @@ pub(crate) struct History {
     /// Where each evaluation lies in the cube.
     points: Vec<Vec<f64>>,
     /// The evaluations with results, in the order in which these arrived.
-    told: Vec<usize>,
-    /// What each objective costs now.
-    costs: Vec<f64>,
+    completed: Vec<usize>,
+    /// What each measurement costs now.
+    costs: Vec<Cost>,
 }
 
 /// What an event does to a history that admits it.
 enum Change {
     Add { evaluation: Evaluation, point: Vec<f64> },
-    Settle { index: usize, status: Status },
-    Price { objective: usize, cost: f64 },
+    Settle { index: usize, status: Status, paid: Option<f64>, place: Option<(Design, Vec<f64>)> },
+    Reopen { index: usize },
+    Price { measurement: usize, cost: Cost },
 }
 
 impl History {
@@ -109,14 +146,14 @@ impl History {
         config.check_replayable(problem).map_err(|error| corrupt(0, error))?;
         Ok(Self {
             space: Space::new(problem),
-            costs: problem.objectives.iter().map(|objective| objective.cost).collect(),
+            costs: problem.measurements.iter().map(|m| m.cost.clone()).collect(),
             problem: problem.clone(),
             config: config.clone(),
             seed: *seed,
             evaluations: Vec::new(),
             position: 1,
             points: Vec::new(),
-            told: Vec::new(),
+            completed: Vec::new(),
         })
     }
 
@@ -141,50 +178,123 @@ impl History {
     fn admit(&self, event: &Event) -> Result<Change> {
         match event {
             Event::Created { .. } => Err(self.nonsense("the study was created before")),
-            Event::Asked { evaluation, design, objective, cost, initial } => {
-                let index = self.problem.objective_index(objective)?;
-                check_cost(objective, *cost)?;
-                let mut new = self.evaluation(*evaluation, design, index, Status::Pending)?;
+            Event::Asked { evaluation, design, measurement, cost, initial } => {
+                let m = self.problem.measurement_index(measurement)?;
+                check_cost(measurement, *cost)?;
+                let mut new = self.evaluation(*evaluation, design, Status::Pending)?;
+                (new.measurement, new.outputs) = (Some(m), self.problem.outputs_of(m));
                 (new.cost, new.initial, new.asked) = (*cost, *initial, true);
                 self.add(new)
             }
+            Event::Added { evaluation, design, values } => {
+                self.import(*evaluation, design, self.named(values)?)
+            }
             Event::Imported { evaluation, design, objective, value } => {
-                let index = self.problem.objective_index(objective)?;
-                let status = self.told_status(index, *value)?;
-                self.add(self.evaluation(*evaluation, design, index, status)?)
+                let readings = vec![(self.problem.output_index(objective)?, (*value).into())];
+                self.import(*evaluation, design, readings)
             }
-            Event::Told { evaluation, value } => self.tell(*evaluation, *value),
-            Event::Failed { evaluation, reason } => {
-                self.settle(*evaluation, Status::Failed(reason.clone()))
+            Event::Measured { evaluation, values, missing, cost, design } => {
+                let readings = self.named(values)?;
+                self.complete(*evaluation, readings, missing, *cost, design.as_ref())
             }
-            Event::Withdrawn { evaluation } => self.settle(*evaluation, Status::Withdrawn),
-            Event::CostChanged { objective, cost } => {
-                let index = self.problem.objective_index(objective)?;
-                check_cost(objective, *cost)?;
-                Ok(Change::Price { objective: index, cost: *cost })
+            Event::Told { evaluation, value } => {
+                let readings = vec![(self.only_output(*evaluation)?, (*value).into())];
+                self.complete(*evaluation, readings, &None, None, None)
+            }
+            Event::Failed { evaluation, reason, cost } => {
+                self.settle(*evaluation, Status::Failed(reason.clone()), *cost)
+            }
+            Event::Withdrawn { evaluation } => {
+                self.settle(*evaluation, Status::Withdrawn, None)
+            }
+            Event::Retried { evaluation } => self.reopen(*evaluation),
+            Event::CostChanged { measurement, cost } => {
+                let index = self.problem.measurement_index(measurement)?;
+                check_new_cost(measurement, cost)?;
+                Ok(Change::Price { measurement: index, cost: cost.clone() })
             }
         }
     }
 
-    /// An evaluation as if imported, given that its number is the next one.
-    fn evaluation(
-        &self,
-        id: u64,
-        design: &Design,
-        objective: usize,
-        status: Status,
-    ) -> Result<Evaluation> {
+    /// An evaluation as if its results came from elsewhere, given that its number is the next one.
+    fn evaluation(&self, id: u64, design: &Design, status: Status) -> Result<Evaluation> {
         let next = self.evaluations.len() as u64;
         if id != next {
             return Err(self.nonsense(format!("evaluation {id} stands where {next} must follow")));
         }
-        let design = design.clone();
-        Ok(Evaluation { id, design, objective, cost: 0.0, initial: false, asked: false, status })
+        Ok(Evaluation {
+            id,
+            design: design.clone(),
+            measurement: None,
+            outputs: vec![],
+            cost: 0.0,
+            paid: None,
+            sunk: 0.0,
+            initial: false,
+            asked: false,
+            status,
+        })
     }
 
     fn add(&self, evaluation: Evaluation) -> Result<Change> {
         let point = self.space.encode(&evaluation.design)?;
         Ok(Change::Add { evaluation, point })
+    }
+
+    fn import(&self, id: u64, design: &Design, readings: Vec<(usize, Reading)>) -> Result<Change> {
+        if readings.is_empty() {
+            return Err(self.nonsense("results without a value"));
+        }
+        self.check_readings(&readings)?;
+        let outputs = readings.iter().map(|(output, _)| *output).collect();
+        let status = Status::Completed(Results::new(readings, None));
+        self.add(Evaluation { outputs, ..self.evaluation(id, design, status)? })
+    }
+
+    /// Values by the places of their outputs.
+    fn named(&self, values: &BTreeMap<String, Reading>) -> Result<Vec<(usize, Reading)>> {
+        let place = |(name, reading): (&String, &Reading)| {
+            Ok((self.problem.output_index(name)?, *reading))
+        };
+        values.iter().map(place).collect()
+    }
+
+    /// The output of an evaluation that gives a single one.
+    fn only_output(&self, id: u64) -> Result<usize> {
+        match self.evaluations[self.index(id)?].outputs[..] {
+            [output] => Ok(output),
+            _ => Err(self.wrong_outputs(id, "say which value belongs to which, by name")),
+        }
+    }
+
+    fn wrong_outputs(&self, id: u64, reason: impl Into<String>) -> Error {
+        let outputs = self.evaluations.get(id as usize).map_or(&[][..], |e| &e.outputs);
+        let outputs = outputs.iter().map(|k| self.problem.outputs[*k].name.clone()).collect();
+        Error::WrongOutputs { id, outputs, reason: reason.into() }
+    }
+
+    /// The event that records what somebody says came out of an evaluation: its values, or that it
+    /// failed if none of them is a number.
+    pub(crate) fn ended(&self, id: u64, outcome: Outcome) -> Result<Event> {
+        let Outcome { only, mut values, missing, cost, design } = outcome;
+        let is_alone = only.is_some();
+        if let Some(reading) = only {
+            let output = self.only_output(id)?;
+            values.insert(self.problem.outputs[output].name.clone(), reading);
+        }
+        let (values, not_finite): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            values.into_iter().partition(|(_, reading)| reading.value.is_finite());
+        let not_finite = not_finite.iter().map(|(name, reading)| match is_alone {
+            true => format!("the result is {}", reading.value),
+            false => format!("{name} is {}", reading.value),
+        });
+        let reasons: Vec<String> = missing.into_iter().chain(not_finite).collect();
+        let missing = (!reasons.is_empty()).then(|| reasons.join("; "));
+        if values.is_empty() {
+            let reason = missing.unwrap_or_else(|| "gave no value".to_owned());
+            return Ok(Event::Failed { evaluation: id, reason, cost });
+        }
+        Ok(Event::Measured { evaluation: id, values, missing, cost, design })
     }
 
     /// Fails if the evaluation is recorded as failed: a value that arrives later contradicts that,
@@ -198,17 +308,19 @@ impl History {
 
     /// Which of `results` the study does not have yet, by their places. What is listed more often
     /// than the study has it is missing for the rest.
-    pub(crate) fn missing(&self, results: &[(Design, String, f64)]) -> Vec<usize> {
+    pub(crate) fn missing(&self, results: &[(Design, String, Reading)]) -> Vec<usize> {
         let mut there: HashMap<Known<'_>, usize> = HashMap::new();
         for evaluation in &self.evaluations {
-            if let Status::Told(value) = evaluation.status {
-                let objective = &self.problem.objectives[evaluation.objective].name;
-                *there.entry(self.known(&evaluation.design, objective, value)).or_default() += 1;
+            let Status::Completed(results) = &evaluation.status else { continue };
+            for (output, reading) in results.iter() {
+                let output = &self.problem.outputs[output].name;
+                let known = self.known(&evaluation.design, output, reading.value);
+                *there.entry(known).or_default() += 1;
             }
         }
         let mut missing = vec![];
-        for (place, (design, objective, value)) in results.iter().enumerate() {
-            match there.get_mut(&self.known(design, objective, *value)) {
+        for (place, (design, output, reading)) in results.iter().enumerate() {
+            match there.get_mut(&self.known(design, output, reading.value)) {
                 Some(times) if *times > 0 => *times -= 1,
                 _ => missing.push(place),
             }
@@ -217,37 +329,96 @@ impl History {
     }
 
     /// A result as something to compare.
-    fn known<'a>(&self, design: &'a Design, objective: &'a str, value: f64) -> Known<'a> {
+    fn known<'a>(&self, design: &'a Design, output: &'a str, value: f64) -> Known<'a> {
         let values = self.problem.parameters.iter().filter_map(|p| design.get(p.name()));
-        Known { design: values.map(KnownValue::new).collect(), objective, value: bits(value) }
+        Known { design: values.map(KnownValue::new).collect(), output, value: bits(value) }
     }
 
     /// A result is welcome however late, but only once.
-    fn tell(&self, id: u64, value: f64) -> Result<Change> {
+    fn complete(
+        &self,
+        id: u64,
+        readings: Vec<(usize, Reading)>,
+        missing: &Option<String>,
+        cost: Option<f64>,
+        design: Option<&Design>,
+    ) -> Result<Change> {
         let index = self.index(id)?;
-        let Evaluation { objective, status, .. } = &self.evaluations[index];
-        if let Status::Told(_) = status {
+        let Evaluation { status, outputs, .. } = &self.evaluations[index];
+        if let Status::Completed(_) = status {
             return Err(Error::AlreadySettled { id, how: status.word() });
         }
-        let status = self.told_status(*objective, value)?;
-        Ok(Change::Settle { index, status })
+        if let Some((other, _)) = readings.iter().find(|(output, _)| !outputs.contains(output)) {
+            let name = &self.problem.outputs[*other].name;
+            return Err(self.wrong_outputs(id, format!("{name} is not one of these")));
+        }
+        if readings.is_empty() {
+            return Err(self.wrong_outputs(id, "no value was given"));
+        }
+        self.check_readings(&readings)?;
+        self.check_paid(index, cost)?;
+        let place = design.map(|design| Ok((design.clone(), self.space.encode(design)?)));
+        let place = place.transpose().map_err(|error: Error| error)?;
+        let status = Status::Completed(Results::new(readings, missing.clone()));
+        Ok(Change::Settle { index, status, paid: cost, place })
     }
 
     /// An end without result, which only an evaluation that has not ended can come to.
-    fn settle(&self, id: u64, status: Status) -> Result<Change> {
+    fn settle(&self, id: u64, status: Status, paid: Option<f64>) -> Result<Change> {
         let index = self.index(id)?;
+        self.check_paid(index, paid)?;
         match &self.evaluations[index].status {
-            Status::Pending => Ok(Change::Settle { index, status }),
+            Status::Pending => Ok(Change::Settle { index, status, paid, place: None }),
             settled => Err(Error::AlreadySettled { id, how: settled.word() }),
         }
     }
 
-    fn told_status(&self, objective: usize, value: f64) -> Result<Status> {
-        if value.is_finite() {
-            return Ok(Status::Told(value));
+    fn reopen(&self, id: u64) -> Result<Change> {
+        let index = self.index(id)?;
+        match &self.evaluations[index].status {
+            Status::Failed(_) => Ok(Change::Reopen { index }),
+            other => Err(Error::AlreadySettled { id, how: other.word() }),
         }
-        let parameter = self.problem.objectives[objective].name.clone();
-        Err(Error::BadValue { parameter, value: value.to_string(), must: "a finite number".into() })
+    }
+
+    fn check_readings(&self, readings: &[(usize, Reading)]) -> Result<()> {
+        for (output, Reading { value, sd }) in readings {
+            let output = &self.problem.outputs[*output];
+            let refuse = |name: String, value: f64, must: &str| {
+                let (value, must) = (value.to_string(), must.to_owned());
+                Err(Error::BadValue { parameter: name, value, must })
+            };
+            if output.formula.is_some() {
+                let must = "left out: it is a formula, known everywhere";
+                return refuse(output.name.clone(), *value, must);
+            }
+            if !value.is_finite() {
+                return refuse(output.name.clone(), *value, "a finite number");
+            }
+            if output.scale == Scale::Log && *value <= 0.0 {
+                return refuse(output.name.clone(), *value, "positive: it is on a log scale");
+            }
+            if let Some(sd) = sd.filter(|sd| !(sd.is_finite() && *sd >= 0.0)) {
+                let name = format!("the standard error of {}", output.name);
+                return refuse(name, sd, "finite and not negative");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_paid(&self, index: usize, cost: Option<f64>) -> Result<()> {
+        match cost {
+            Some(cost) if !(cost.is_finite() && cost >= 0.0) => {
+                let measurement = self.evaluations[index].measurement;
+                let name = measurement.map_or("", |m| &self.problem.measurements[m].name);
+                Err(Error::BadValue {
+                    parameter: format!("the cost of {name}"),
+                    value: cost.to_string(),
+                    must: "finite and not negative".to_owned(),
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn index(&self, id: u64) -> Result<usize> {
@@ -262,19 +433,28 @@ impl History {
     fn carry_out(&mut self, change: Change) {
         match change {
             Change::Add { evaluation, point } => {
-                if let Status::Told(_) = evaluation.status {
-                    self.told.push(self.evaluations.len());
+                if let Status::Completed(_) = evaluation.status {
+                    self.completed.push(self.evaluations.len());
                 }
                 self.evaluations.push(evaluation);
                 self.points.push(point);
             }
-            Change::Settle { index, status } => {
-                if let Status::Told(_) = status {
-                    self.told.push(index);
+            Change::Settle { index, status, paid, place } => {
+                if let Status::Completed(_) = status {
+                    self.completed.push(index);
                 }
-                self.evaluations[index].status = status;
+                let evaluation = &mut self.evaluations[index];
+                (evaluation.status, evaluation.paid) = (status, paid);
+                if let Some((design, point)) = place {
+                    (evaluation.design, self.points[index]) = (design, point);
+                }
             }
-            Change::Price { objective, cost } => self.costs[objective] = cost,
+            Change::Reopen { index } => {
+                let evaluation = &mut self.evaluations[index];
+                evaluation.sunk += evaluation.paid.take().unwrap_or(0.0);
+                evaluation.status = Status::Pending;
+            }
+            Change::Price { measurement, cost } => self.costs[measurement] = cost,
         }
     }
 
@@ -283,39 +463,31 @@ impl History {
         &self.points[id as usize]
     }
 
-    /// Points and results of an objective, in the order in which the results arrived and in the
-    /// units of the objective.
-    pub(crate) fn observations(&self, objective: usize) -> impl Iterator<Item = (&[f64], f64)> {
-        self.told(objective).filter_map(|evaluation| match evaluation.status {
-            Status::Told(value) => Some((self.point(evaluation.id), value)),
-            _ => None,
-        })
+    /// Points and values of an output, in the order in which they arrived and in its own units.
+    pub(crate) fn observations(&self, output: usize) -> impl Iterator<Item = (&[f64], Reading)> {
+        let value = move |e: &Evaluation| Some((e.id, e.reading(output)?));
+        self.completed().filter_map(value).map(|(id, reading)| (self.point(id), reading))
     }
 
-    /// Evaluations of an objective that have a result, in the order in which these arrived.
-    pub(crate) fn told(&self, objective: usize) -> impl Iterator<Item = &Evaluation> {
-        let told = self.told.iter().map(|&index| &self.evaluations[index]);
-        told.filter(move |evaluation| evaluation.objective == objective)
+    /// Evaluations that have results, in the order in which these arrived.
+    pub(crate) fn completed(&self) -> impl Iterator<Item = &Evaluation> {
+        self.completed.iter().map(|&index| &self.evaluations[index])
     }
 
-    /// Points at which a result of the objective is awaited.
-    pub(crate) fn pending(&self, objective: usize) -> impl Iterator<Item = &[f64]> {
-        self.points_where(objective, |status| matches!(status, Status::Pending))
+    /// Points at which a value of the output is awaited.
+    pub(crate) fn pending(&self, output: usize) -> impl Iterator<Item = &[f64]> {
+        let is_pending = |e: &Evaluation| e.status == Status::Pending;
+        self.points_where(move |e| is_pending(e) && e.outputs.contains(&output))
     }
 
-    /// Points at which the objective could not be evaluated.
-    pub(crate) fn failed(&self, objective: usize) -> impl Iterator<Item = &[f64]> {
-        self.points_where(objective, |status| matches!(status, Status::Failed(_)))
+    /// Points at which the output could not be measured.
+    pub(crate) fn failed(&self, output: usize) -> impl Iterator<Item = &[f64]> {
+        self.points_where(move |e| e.lacks(output))
     }
 
-    fn points_where(
-        &self,
-        objective: usize,
-        wanted: fn(&Status) -> bool,
-    ) -> impl Iterator<Item = &[f64]> {
-        let matching = move |e: &Evaluation| e.objective == objective && wanted(&e.status);
+    fn points_where(&self, wanted: impl Fn(&Evaluation) -> bool) -> impl Iterator<Item = &[f64]> {
         let pairs = self.evaluations.iter().zip(&self.points);
-        pairs.filter(move |(e, _)| matching(e)).map(|(_, point)| point.as_slice())
+        pairs.filter(move |(e, _)| wanted(e)).map(|(_, point)| point.as_slice())
     }
 
     /// Evaluations that were asked for and not withdrawn, in order of their numbers.
@@ -323,31 +495,31 @@ impl History {
         self.evaluations.iter().filter(|e| e.asked && e.status != Status::Withdrawn)
     }
 
-    /// What all evaluations that were asked for and came to an end have cost. A failure costs as
-    /// much as a success.
+    /// What all evaluations that were asked for and came to an end have cost.
     pub(crate) fn spent(&self) -> f64 {
-        self.evaluations.iter().map(price_paid).sum()
+        self.evaluations.iter().map(Evaluation::spent).sum()
     }
 
-    /// What all evaluations under way will have cost.
+    /// What all evaluations under way are expected to cost.
     pub(crate) fn pending_cost(&self) -> f64 {
         let pending = self.evaluations.iter().filter(|e| e.status == Status::Pending);
         pending.map(|evaluation| evaluation.cost).sum()
     }
 
-    /// What those of one objective have cost.
-    pub(crate) fn spent_on(&self, objective: usize) -> f64 {
-        self.evaluations.iter().filter(|e| e.objective == objective).map(price_paid).sum()
+    /// What those of one measurement have cost.
+    pub(crate) fn spent_on(&self, measurement: usize) -> f64 {
+        let own = self.evaluations.iter().filter(|e| e.measurement == Some(measurement));
+        own.map(Evaluation::spent).sum()
     }
 
-    /// What an evaluation of the objective costs now.
-    pub(crate) fn cost(&self, objective: usize) -> f64 {
-        self.costs[objective]
+    /// What a measurement costs now.
+    pub(crate) fn cost(&self, measurement: usize) -> &Cost {
+        &self.costs[measurement]
     }
 
-    /// Number of results of an objective.
-    pub(crate) fn told_count(&self, objective: usize) -> usize {
-        self.told(objective).count()
+    /// Number of values of an output.
+    pub(crate) fn count(&self, output: usize) -> usize {
+        self.observations(output).count()
     }
 }
 
@@ -355,7 +527,7 @@ impl History {
 #[derive(PartialEq, Eq, Hash)]
 struct Known<'a> {
     design: Vec<KnownValue<'a>>,
-    objective: &'a str,
+    output: &'a str,
     value: u64,
 }
 
@@ -380,19 +552,21 @@ fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// What has been paid for an evaluation so far.
-fn price_paid(evaluation: &Evaluation) -> f64 {
-    match evaluation.status {
-        Status::Told(_) | Status::Failed(_) => evaluation.cost,
-        Status::Pending | Status::Withdrawn => 0.0,
-    }
-}
-
-fn check_cost(objective: &str, cost: f64) -> Result<()> {
+fn check_cost(measurement: &str, cost: f64) -> Result<()> {
     if cost.is_finite() && cost > 0.0 {
         Ok(())
     } else {
-        Err(Error::BadCost { objective: objective.to_owned(), cost })
+        Err(Error::BadCost { measurement: measurement.to_owned(), cost })
+    }
+}
+
+/// Whether this can be the cost of a measurement.
+fn check_new_cost(measurement: &str, cost: &Cost) -> Result<()> {
+    match cost {
+        Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => {
+            check_cost(measurement, *cost)
+        }
+        Cost::Formula(_) => Ok(()),
     }
 }
 
@@ -405,6 +579,7 @@ mod tests {
     use super::*;
     use crate::cases;
     use crate::event::FORMAT;
+    use crate::problem::{Measurement, Output};
     use proptest::prelude::*;
 
     fn created() -> Event {
@@ -417,10 +592,10 @@ mod tests {
         Event::Created { problem, config: Config::default(), seed: 7 }
     }
 
-    fn asked(evaluation: u64, objective: &str, x: f64) -> Event {
-        let cost = if objective == "f" { 1.0 } else { 10.0 };
+    fn asked(evaluation: u64, measurement: &str, x: f64) -> Event {
+        let cost = if measurement == "f" { 1.0 } else { 10.0 };
         let design = Design::new().with("x", x);
-        Event::Asked { evaluation, design, objective: objective.into(), cost, initial: false }
+        Event::Asked { evaluation, design, measurement: measurement.into(), cost, initial: false }
     }
 
     fn imported(evaluation: u64, objective: &str, x: f64, value: f64) -> Event {
@@ -433,7 +608,7 @@ mod tests {
     }
 
     fn failed(evaluation: u64) -> Event {
-        Event::Failed { evaluation, reason: "crashed".into() }
+        Event::Failed { evaluation, reason: "crashed".into(), cost: None }
     }
 
     fn replay(events: impl IntoIterator<Item = Event>) -> Result<History> {
@@ -456,10 +631,10 @@ mod tests {
             imported(3, "f", 4.0, 2.0),
             told(0, 1.0),
         ]);
-        let f: Vec<_> = history.observations(0).collect();
+        let f: Vec<_> = history.observations(0).map(|(x, reading)| (x, reading.value)).collect();
         assert_eq!(f, [(&[0.75][..], 3.0), (&[2.0][..], 2.0), (&[0.25][..], 1.0)]);
         assert_eq!(history.observations(1).count(), 0);
-        assert_eq!((history.told_count(0), history.told_count(1)), (3, 0));
+        assert_eq!((history.count(0), history.count(1)), (3, 0));
         assert_eq!(history.pending(1).collect::<Vec<_>>(), [[0.5]]);
         assert_eq!(history.pending(0).count(), 0);
         assert_eq!(history.position, 7);
@@ -484,9 +659,9 @@ mod tests {
 
     #[test]
     fn a_new_cost_holds_from_then_on() {
-        let change = Event::CostChanged { objective: "g".into(), cost: 3.5 };
+        let change = Event::CostChanged { measurement: "g".into(), cost: 3.5.into() };
         let history = after([asked(0, "g", 1.0), change, told(0, 1.0)]);
-        assert_eq!((history.cost(0), history.cost(1)), (1.0, 3.5));
+        assert_eq!([history.cost(0), history.cost(1)], [&1.0.into(), &3.5.into()]);
         assert_eq!(history.spent(), 10.0);
     }
 
@@ -494,7 +669,7 @@ mod tests {
     fn a_late_result_is_kept() {
         for end in [failed(0), Event::Withdrawn { evaluation: 0 }] {
             let history = after([asked(0, "f", 0.5), end, told(0, 4.0)]);
-            assert_eq!(history.evaluations[0].status, Status::Told(4.0));
+            assert_eq!(history.evaluations[0].reading(0), Some(4.0.into()));
             assert_eq!(history.observations(0).count(), 1);
             assert_eq!(history.spent(), 1.0);
         }
@@ -516,6 +691,91 @@ mod tests {
         assert_eq!(history.check(&told(0, 2.0)), already("completed"));
     }
 
+    /// A study with a run that gives two outputs, and what was recorded of its first evaluation.
+    fn of_two(outcome: impl Into<Outcome>) -> (History, Result<()>) {
+        let run = Measurement::new("run", ["f", "g"], 5.0);
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 2.0)
+            .output(Output::maximise("f"))
+            .output(Output::at_most("g", 1.0).log_scale())
+            .measurement(run)
+            .build()
+            .unwrap();
+        let created = Event::Created { problem, config: Config::default(), seed: 7 };
+        let mut history = replay([created, asked(0, "run", 0.5)]).unwrap();
+        let recorded =
+            history.ended(0, outcome.into()).and_then(|event| history.apply(&event.into()));
+        (history, recorded)
+    }
+
+    #[test]
+    fn a_run_that_failed_in_part_keeps_the_values_it_gave() {
+        for outcome in [
+            Outcome::from([("f", 1.5), ("g", f64::NAN)]),
+            Outcome::from([("f", 1.5)]).missing("g is NaN"),
+        ] {
+            let (history, recorded) = of_two(outcome);
+            assert_eq!(recorded, Ok(()));
+            assert_eq!((history.count(0), history.count(1)), (1, 0));
+            assert_eq!((history.failed(0).count(), history.failed(1).count()), (0, 1));
+            let Status::Completed(results) = &history.evaluations[0].status else { panic!() };
+            assert_eq!(results.missing.as_deref(), Some("g is NaN"));
+            assert_eq!(history.spent(), 10.0);
+        }
+        let (history, recorded) = of_two([("f", f64::NAN), ("g", f64::INFINITY)]);
+        assert_eq!(recorded, Ok(()));
+        let reason = "f is NaN; g is inf".to_owned();
+        assert_eq!(history.evaluations[0].status, Status::Failed(reason));
+    }
+
+    #[test]
+    fn values_must_be_those_of_the_measurement_and_possible() {
+        let refused = |outcome: Outcome| of_two(outcome).1.unwrap_err().to_string();
+        let alone = refused(1.0.into());
+        assert!(alone.contains("evaluation 0 measures f, g") && alone.contains("by name"), "{alone}");
+        let unknown = refused([("h", 1.0)].into());
+        assert!(unknown.contains("no output is called \"h\""), "{unknown}");
+        let negative = refused([("f", 1.0), ("g", -1.0)].into());
+        assert!(negative.contains("g is -1, but must be positive"), "{negative}");
+        for sd in [-1.0, f64::NAN, f64::INFINITY] {
+            let message = refused(Outcome::default().value("f", Reading { value: 1.0, sd: Some(sd) }));
+            assert!(message.contains("standard error of f"), "{message}");
+        }
+        for cost in [-1.0, f64::NAN] {
+            let message = refused(Outcome::from([("f", 1.0)]).cost(cost));
+            assert!(message.contains("cost"), "{message}");
+        }
+        let (history, recorded) =
+            of_two(Outcome::default().value("f", Reading { value: 1.0, sd: Some(0.0) }));
+        assert_eq!((recorded, history.count(0)), (Ok(()), 1));
+    }
+
+    #[test]
+    fn what_really_happened_counts() {
+        let outcome = Outcome::from([("f", 1.0), ("g", 2.0)]).cost(7.5);
+        let (history, recorded) = of_two(outcome.at(Design::new().with("x", 0.52)));
+        assert_eq!(recorded, Ok(()));
+        assert_eq!(history.spent(), 7.5);
+        assert_eq!(history.evaluations[0].design, Design::new().with("x", 0.52));
+        assert_eq!(history.point(0), [0.26]);
+    }
+
+    #[test]
+    fn a_failed_evaluation_may_be_made_again_and_is_paid_for_once_unless_it_said_otherwise() {
+        let retried = || Event::Retried { evaluation: 0 };
+        let failed_at = |cost| Event::Failed { evaluation: 0, reason: "no".into(), cost };
+        for (cost, total) in [(None, 1.0), (Some(0.25), 1.25)] {
+            let history = after([asked(0, "f", 0.5), failed_at(cost), retried()]);
+            assert_eq!(history.pending(0).count(), 1);
+            assert_eq!(history.failed(0).count(), 0);
+            let mut history = history;
+            assert!(history.check(&retried()).is_err());
+            history.apply(&told(0, 2.0).into()).unwrap();
+            assert_eq!(history.spent(), total);
+            assert!(history.check(&retried()).is_err());
+        }
+    }
+
     #[test]
     fn a_journal_begins_with_the_creation_and_has_no_other() {
         let position = |result: Result<History>| match result {
@@ -525,20 +785,22 @@ mod tests {
         assert_eq!(position(replay([])), Some(0));
         assert_eq!(position(replay([told(0, 1.0)])), Some(0));
         assert_eq!(position(replay([created(), created()])), Some(1));
-        let problem = Problem { parameters: vec![], objectives: vec![] };
+        let problem = Problem { parameters: vec![], outputs: vec![], measurements: vec![] };
         let invalid = Event::Created { problem, config: Config::default(), seed: 0 };
         assert_eq!(position(replay([invalid])), Some(0));
     }
 
     /// Events that no journal can have after evaluation 0, of f, was asked for.
     fn contradictions() -> Vec<Event> {
-        let ask = |design: Design, objective: &str, cost| {
-            let objective = objective.into();
-            Event::Asked { evaluation: 1, design, objective, cost, initial: false }
+        let ask = |design: Design, measurement: &str, cost| {
+            let measurement = measurement.into();
+            Event::Asked { evaluation: 1, design, measurement, cost, initial: false }
         };
         let x = || Design::new().with("x", 1.0);
-        let price =
-            |objective: &str, cost| Event::CostChanged { objective: objective.into(), cost };
+        let price = |measurement: &str, cost: f64| Event::CostChanged {
+            measurement: measurement.into(),
+            cost: cost.into(),
+        };
         vec![
             created(),
             asked(0, "f", 0.5),
@@ -585,8 +847,8 @@ mod tests {
     fn whoever_causes_a_contradiction_learns_what_to_change() {
         let history = after([asked(0, "f", 0.5)]);
         assert_eq!(history.check(&told(5, 1.0)), Err(Error::UnknownEvaluation { id: 5 }));
-        let price = Event::CostChanged { objective: "f".into(), cost: 0.0 };
-        let bad = Error::BadCost { objective: "f".into(), cost: 0.0 };
+        let price = Event::CostChanged { measurement: "f".into(), cost: 0.0.into() };
+        let bad = Error::BadCost { measurement: "f".into(), cost: 0.0 };
         assert_eq!(history.check(&price), Err(bad));
         assert!(matches!(history.check(&told(0, f64::NAN)), Err(Error::BadValue { .. })));
         assert_eq!(history.check(&told(0, 1.0)), Ok(()));
@@ -610,11 +872,11 @@ mod tests {
         let records: Vec<Record> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let history = History::replay(&records).unwrap();
-        let observed: Vec<_> = history.observations(0).collect();
+        let observed: Vec<_> = history.observations(0).map(|(x, r)| (x, r.value)).collect();
         assert_eq!(observed, [(&[0.25][..], 0.1), (&[1.0][..], -3.0)]);
         assert_eq!(history.evaluations[2].status, Status::Withdrawn);
         assert_eq!(history.failed(0).collect::<Vec<_>>(), [[0.75]]);
-        assert_eq!((history.spent(), history.cost(0)), (3.5, 2.5));
+        assert_eq!((history.spent(), history.cost(0)), (3.5, &2.5.into()));
     }
 
     proptest! {
@@ -631,17 +893,19 @@ mod tests {
         #[test]
         fn every_evaluation_is_counted_once(records in cases::journals()) {
             let history = History::replay(&records).unwrap();
-            let objectives = 0..history.problem.objectives.len();
-            let count = |m| {
-                history.told_count(m) + history.pending(m).count() + history.failed(m).count()
+            let with = |status: fn(&Status) -> bool| {
+                history.evaluations.iter().filter(|e| status(&e.status)).collect::<Vec<_>>()
             };
-            let withdrawn = history.evaluations.iter().filter(|e| e.status == Status::Withdrawn);
-            let counted: usize = objectives.clone().map(count).sum();
-            prop_assert_eq!(counted + withdrawn.count(), history.evaluations.len());
-            for m in objectives.clone() {
-                prop_assert_eq!(history.observations(m).count(), history.told_count(m));
-            }
-            let parts: f64 = objectives.map(|m| history.spent_on(m)).sum();
+            let withdrawn = with(|status| *status == Status::Withdrawn);
+            // Once for each output that it gives, or could not give.
+            let expected: usize = history.evaluations.iter().map(|e| e.outputs.len()).sum();
+            let left_out: usize = withdrawn.iter().map(|e| e.outputs.len()).sum();
+            let count =
+                |k| history.count(k) + history.pending(k).count() + history.failed(k).count();
+            let counted: usize = (0..history.problem.outputs.len()).map(count).sum();
+            prop_assert_eq!(counted + left_out, expected);
+            let measurements = 0..history.problem.measurements.len();
+            let parts: f64 = measurements.map(|m| history.spent_on(m)).sum();
             prop_assert!((parts - history.spent()).abs() <= 1e-12 * parts);
         }
     }

@@ -11,8 +11,10 @@
 mod error;
 mod problem;
 mod design;
+mod reading;
 mod space;
 mod config;
+mod choices;
 mod event;
 mod journal;
 mod history;
@@ -45,9 +47,10 @@ pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
 pub use plan::Permission;
 pub use problem::{
-    Direction, GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem,
-    ProblemBuilder, Scale,
+    Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Measurement, Noise, Output,
+    Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
 };
+pub use reading::{Outcome, Reading, Results};
 pub use study::{Asked, Study};
-pub use suggestion::{Note, OptionRow, Suggestion};
+pub use suggestion::{Note, OptionRow, Origin, Suggestion};
 pub use surrogate::ModelNote;

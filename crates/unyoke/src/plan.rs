@@ -1,11 +1,12 @@
-//! Evaluations that need no model: the initial design, and what coupled algorithms still owe. What
-//! may be asked for is decided elsewhere; here it is respected.
+//! Evaluations that need no model: the initial design, and what algorithms that measure everything
+//! still owe. What may be asked for is decided elsewhere; here it is respected.
 
+use crate::choices::{Choice, choices, initial_counts};
 use crate::config::Algorithm;
 use crate::error::Result;
 use crate::history::{Evaluation, History, Status};
 use crate::space::key;
-use crate::suggestion::Note;
+use crate::suggestion::Origin;
 use std::collections::HashSet;
 use unyoke_math::random::seed_for;
 use unyoke_math::sobol::Sobol;
@@ -25,13 +26,13 @@ pub enum Permission {
     Never,
 }
 
-/// What somebody thinks of evaluating these objectives at one design, the first of them now.
+/// What somebody thinks of making these measurements at one design, the first of them now.
 pub(crate) type Allowed<'a> = &'a dyn Fn(&[usize]) -> Permission;
 
 /// What comes next.
 pub(crate) enum Planned {
     /// This evaluation, whatever the models would say.
-    Given { x: Vec<f64>, objective: usize, note: Note },
+    Given { x: Vec<f64>, measurement: usize, origin: Origin },
     /// Whatever is worth most.
     Search,
     /// Nothing: what comes next is not allowed now.
@@ -48,62 +49,62 @@ pub(crate) fn next(history: &History, allowed: Allowed<'_>) -> Result<Planned> {
     let behind: Vec<(Vec<f64>, usize)> = behind.collect();
     if !behind.is_empty() {
         let granted = behind.into_iter().find(|(_, m)| allowed(&[*m]) == Permission::Granted);
-        return Ok(given(granted, Note::InitialDesign));
+        return Ok(given(granted, Origin::Initial));
     }
-    let algorithm = history.config.algorithm;
-    if algorithm.is_coupled()
-        && let Some((x, objective)) = owed(history)
-    {
-        let granted = (allowed(&[objective]) == Permission::Granted).then_some((x, objective));
-        return Ok(given(granted, Note::SameDesign));
+    if let Some((x, m)) = owed(history) {
+        let granted = (allowed(&[m]) == Permission::Granted).then_some((x, m));
+        return Ok(given(granted, Origin::SameDesign));
     }
-    let no_values = || (0..history.problem.objectives.len()).all(|m| history.told_count(m) == 0);
-    match algorithm {
-        Algorithm::Sobol => Ok(filling(history, &designs, Note::SpaceFilling, allowed)),
-        _ if no_values() => Ok(filling(history, &designs, Note::NoValues, allowed)),
+    let no_values = || (0..history.problem.outputs.len()).all(|k| history.count(k) == 0);
+    match history.config.algorithm {
+        Algorithm::Sobol => Ok(filling(history, &designs, Origin::SpaceFilling, allowed)),
+        _ if no_values() => Ok(filling(history, &designs, Origin::NoValues, allowed)),
         _ => Ok(Planned::Search),
     }
 }
 
-fn given(found: Option<(Vec<f64>, usize)>, note: Note) -> Planned {
+fn given(found: Option<(Vec<f64>, usize)>, origin: Origin) -> Planned {
     match found {
-        Some((x, objective)) => Planned::Given { x, objective, note },
+        Some((x, measurement)) => Planned::Given { x, measurement, origin },
         None => Planned::Nothing,
     }
 }
 
-/// The next space-filling design: all of its objectives for coupled algorithms, otherwise one
-/// objective after the other.
-fn filling(history: &History, designs: &Sobol, note: Note, allowed: Allowed<'_>) -> Planned {
-    let objectives = history.problem.objectives.len();
+/// What the algorithm of a study chooses among.
+fn choices_of(history: &History) -> Vec<Choice> {
+    choices(&history.problem, history.config.algorithm)
+}
+
+/// The next space-filling design, for one choice after the other.
+fn filling(history: &History, designs: &Sobol, origin: Origin, allowed: Allowed<'_>) -> Planned {
+    let choices = choices_of(history);
     let asked = history.asked().count();
-    let granted = if history.config.algorithm.is_coupled() {
-        let all: Vec<usize> = (0..objectives).collect();
-        (allowed(&all) == Permission::Granted).then_some(0)
-    } else {
-        let mut turns = (0..objectives).map(|turn| (asked + turn) % objectives);
-        turns.find(|m| allowed(&[*m]) == Permission::Granted)
+    let mut turns = (0..choices.len()).map(|turn| &choices[(asked + turn) % choices.len()]);
+    let granted = turns.find(|choice| allowed(&choice.measurements) == Permission::Granted);
+    let Some(&measurement) = granted.and_then(|choice| choice.measurements.first()) else {
+        return Planned::Nothing;
     };
-    let Some(objective) = granted else { return Planned::Nothing };
-    let index = asked.div_ceil(objectives);
-    match new_design(history, designs, index, objective) {
-        Some(x) => Planned::Given { x, objective, note },
+    let per_design: usize = choices.iter().map(|choice| choice.measurements.len()).sum();
+    let index = asked.div_ceil(per_design.max(1));
+    match new_design(history, designs, index, measurement) {
+        Some(x) => Planned::Given { x, measurement, origin },
         None => {
             let x = design(history, designs, index);
-            Planned::Given { x, objective, note: Note::Exhausted }
+            Planned::Given { x, measurement, origin: Origin::Repeated }
         }
     }
 }
 
-/// Initial evaluations that are still to be made: how many there were of which objective, the
-/// objective that is furthest behind first. Values from elsewhere count; failures are made up for,
-/// within reason.
+/// Initial evaluations that are still to be made: how many there were of which measurement, the
+/// one that is furthest behind first. Values from elsewhere count; failures are made up for, within
+/// reason.
 fn behind(history: &History) -> Vec<(usize, usize)> {
-    let counts = history.config.initial.counts(&history.problem);
+    let counts = initial_counts(&history.config.initial, &history.problem);
     let behind = |(m, count): (usize, &usize)| {
-        let here = || history.evaluations.iter().filter(move |e| e.objective == m);
-        let have = here().filter(|e| matches!(e.status, Status::Pending | Status::Told(_))).count();
-        let tried = history.asked().filter(|e| e.initial && e.objective == m).count();
+        let outputs = history.problem.outputs_of(m);
+        let have = |k: &usize| history.count(*k) + history.pending(*k).count();
+        let have = outputs.iter().map(have).min().unwrap_or(0);
+        let tried = history.asked().filter(|e| e.initial && e.measurement == Some(m)).count();
         (have < *count && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
@@ -111,32 +112,33 @@ fn behind(history: &History) -> Vec<(usize, usize)> {
     behind
 }
 
-/// Evaluations of different objectives at one design that came from one search.
+/// Measurements at one design that came from one search.
 struct Searched<'h> {
     x: &'h [f64],
-    objectives: Vec<usize>,
+    measurements: Vec<usize>,
 }
 
-/// The searches of a coupled algorithm: how many there were, and those whose designs still lack an
-/// objective.
-fn coupled_searches(history: &History) -> (u64, Vec<Searched<'_>>) {
+/// The searches so far: how many there were, and those whose designs still lack a measurement of
+/// `choice`, which is all that the algorithm makes at each design.
+fn searches_for_all<'h>(history: &'h History, choice: &Choice) -> (u64, Vec<Searched<'h>>) {
     let (mut count, mut open) = (0, Vec::<Searched<'_>>::new());
-    for Evaluation { id, objective, .. } in history.asked().filter(|e| !e.initial) {
+    for Evaluation { id, measurement, .. } in history.asked().filter(|e| !e.initial) {
+        let Some(m) = measurement else { continue };
         let x = history.point(*id);
         let lacks = |searched: &Searched<'_>| {
-            history.space.same(searched.x, x) && !searched.objectives.contains(objective)
+            history.space.same(searched.x, x) && !searched.measurements.contains(m)
         };
         match open.iter().position(lacks) {
             Some(found) => {
-                open[found].objectives.push(*objective);
-                if open[found].objectives.len() == history.problem.objectives.len() {
+                open[found].measurements.push(*m);
+                if open[found].measurements.len() == choice.measurements.len() {
                     open.remove(found);
                 }
             }
             None => {
                 count += 1;
-                if history.problem.objectives.len() > 1 {
-                    open.push(Searched { x, objectives: vec![*objective] });
+                if choice.measurements.len() > 1 {
+                    open.push(Searched { x, measurements: vec![*m] });
                 }
             }
         }
@@ -144,35 +146,38 @@ fn coupled_searches(history: &History) -> (u64, Vec<Searched<'_>>) {
     (count, open)
 }
 
-/// The number of searches so far, which decides the random numbers of the next one. A design that is
-/// evaluated on all objectives is one search; initial and withdrawn evaluations are none.
+/// The number of searches so far, which decides the random numbers of the next one. A design at
+/// which everything is measured is one search; initial and withdrawn evaluations are none.
 pub(crate) fn searches(history: &History) -> u64 {
-    match history.config.algorithm.is_coupled() {
-        true => coupled_searches(history).0,
-        false => history.asked().filter(|e| !e.initial).count() as u64,
+    match &choices_of(history)[..] {
+        [all] if history.config.algorithm.is_coupled() => searches_for_all(history, all).0,
+        _ => history.asked().filter(|e| !e.initial).count() as u64,
     }
 }
 
-/// For coupled algorithms: an objective that the earliest incomplete design still lacks.
+/// Where everything is measured at each design: a measurement that the earliest incomplete one
+/// still lacks.
 fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
-    let (_, open) = coupled_searches(history);
-    let Searched { x, objectives } = open.first()?;
-    let missing = (0..history.problem.objectives.len()).find(|m| !objectives.contains(m))?;
-    Some((x.to_vec(), missing))
+    if !history.config.algorithm.is_coupled() {
+        return None;
+    }
+    let choices = choices_of(history);
+    let all = choices.first()?;
+    let (_, open) = searches_for_all(history, all);
+    let Searched { x, measurements } = open.first()?;
+    let missing = all.measurements.iter().find(|m| !measurements.contains(m))?;
+    Some((x.to_vec(), *missing))
 }
 
-/// The first space-filling design that was not evaluated on the objective, of those up to the given
-/// number and some more; none where all seem to have been.
-fn new_design(
-    history: &History,
-    designs: &Sobol,
-    count: usize,
-    objective: usize,
-) -> Option<Vec<f64>> {
+/// The first space-filling design at which the measurement would give something new, of those up to
+/// the given number and some more; none where all seem to have been evaluated.
+fn new_design(history: &History, designs: &Sobol, count: usize, m: usize) -> Option<Vec<f64>> {
     const TRIES: usize = 256;
+    let outputs = history.problem.outputs_of(m);
+    let gave = |e: &&Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
     let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
-    let here = standing.filter(|e| e.objective == objective);
-    let evaluated: HashSet<Vec<u64>> = here.map(|e| key(history.point(e.id))).collect();
+    let evaluated: HashSet<Vec<u64>> =
+        standing.filter(gave).map(|e| key(history.point(e.id))).collect();
     let mut designs = (0..count + TRIES).map(|i| design(history, designs, i));
     designs.find(|x| !evaluated.contains(&key(x)))
 }

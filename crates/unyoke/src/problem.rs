@@ -1,4 +1,4 @@
-//! What is optimised: parameters and objectives as plain data, checked once.
+//! What is optimised: parameters, outputs and measurements as plain data, checked once.
 //!
 //! How their values become numbers between 0 and 1 is told in `space.rs`, not here.
 
@@ -7,35 +7,43 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Mistake, Result, near};
 
 mod check;
+mod written;
 
 /// The most inputs of the models that a categorical parameter takes.
 pub(crate) const MOST_INPUTS: usize = 32;
 
-/// The parameters that can be chosen and the objectives that can be measured.
+/// The parameters that can be chosen, the outputs that matter, and the measurements that give them.
 ///
 /// Read from a file or built in code; [`check`](Self::check) tells all that is wrong with it.
 ///
 /// ```
-/// use unyoke::{Objective, Problem};
+/// use unyoke::{Measurement, Output, Problem};
 ///
 /// let problem = Problem::builder()
 ///     .continuous("length", 0.1, 2.0)
 ///     .continuous_log("rate", 1e-6, 1e-1)
 ///     .integer("layers", 1, 8)
 ///     .categorical("material", ["steel", "oak"])
+///     // An objective with a cost is measured alone.
 ///     .maximise("strength", 40.0)
-///     .objective(Objective::minimise("mass", 1.0).noisy())
+///     // One run that gives two outputs, one of them a constraint.
+///     .output(Output::minimise("mass").noisy())
+///     .output(Output::at_most("stress", 200.0))
+///     .measurement(Measurement::new("fem", ["mass", "stress"], 10.0))
 ///     .build()?;
-/// assert_eq!(problem.objective_index("mass")?, 1);
+/// assert_eq!(problem.output_index("mass")?, 1);
+/// assert_eq!(problem.measurement_index("fem")?, 1);
 /// # Ok::<(), unyoke::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "written::WrittenProblem")]
 pub struct Problem {
     /// What can be chosen.
     pub parameters: Vec<Parameter>,
-    /// What can be measured.
-    pub objectives: Vec<Objective>,
+    /// What matters about a design: objectives and constraints.
+    pub outputs: Vec<Output>,
+    /// What one run gives, and what it costs.
+    pub measurements: Vec<Measurement>,
 }
 
 /// Something to choose, with the values it can take.
@@ -86,32 +94,94 @@ pub enum Scale {
     Log,
 }
 
-/// Something to measure, and what a measurement costs.
+/// A quantity of a design: an objective, or a constraint.
 ///
 /// ```
-/// use unyoke::{Noise, Objective};
+/// use unyoke::{Noise, Output};
 ///
-/// let yield_ = Objective::maximise("yield", 12.5).known_noise(0.02);
+/// let yield_ = Output::maximise("yield").known_noise(0.02);
 /// assert_eq!(yield_.noise, Noise::Known { sd: 0.02 });
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Objective {
+#[serde(try_from = "written::WrittenOutput", into = "written::WrittenOutput")]
+pub struct Output {
     /// Its name.
     pub name: String,
-    /// Whether more or less of it is better.
-    pub direction: Direction,
-    /// The price of one evaluation, in any unit that all objectives share.
-    pub cost: f64,
+    /// What is wanted of it.
+    pub role: Role,
+    /// The formula of the parameters that it is, if it is one: known everywhere, free, and never
+    /// measured.
+    pub formula: Option<String>,
+    /// Whether its model is one of its values or of their logarithms; for positive outputs.
+    pub scale: Scale,
     /// How much two measurements at the same design differ.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub noise: Noise,
     /// What is believed about its model before there are data.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub priors: Priors,
     /// The hyper-parameters of its model where they are known; nothing is fitted then.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub hyper: Option<KnownHyper>,
+}
+
+/// What is wanted of an output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Role {
+    /// As much or as little of it as possible.
+    Objective(Direction),
+    /// At most this much of it.
+    AtMost(f64),
+    /// At least this much of it.
+    AtLeast(f64),
+}
+
+/// What one run gives, and what it costs.
+///
+/// ```
+/// use unyoke::{Cost, Measurement};
+///
+/// let cfd = Measurement::new("cfd", ["lift", "drag"], Cost::formula("2 + 0.1 * cells"));
+/// assert_eq!(cfd.outputs, ["lift", "drag"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// Its name.
+    pub name: String,
+    /// The outputs it gives, by name.
+    pub outputs: Vec<String>,
+    /// The price of one evaluation, in any unit that all measurements share.
+    pub cost: Cost,
+}
+
+/// What an evaluation costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cost {
+    /// The same everywhere.
+    Constant(f64),
+    /// A formula of the parameters.
+    Formula(String),
+    /// Learned from what evaluations turned out to cost.
+    Learned(LearnedCost),
+}
+
+/// A cost that is learned from what evaluations turned out to cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnedCost {
+    /// What is taken for the cost.
+    pub learn: CostSource,
+    /// What an evaluation is expected to cost before any has been made.
+    pub guess: f64,
+}
+
+/// What is taken for the cost of an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostSource {
+    /// How long it ran, in seconds.
+    Time,
+    /// The cost that comes with its result.
+    Reported,
 }
 
 /// Whether more or less of an objective is better.
@@ -224,12 +294,38 @@ impl Problem {
         self.parameters.iter().map(Parameter::inputs).sum()
     }
 
-    /// The place of the objective called `name`.
-    pub fn objective_index(&self, name: &str) -> Result<usize> {
-        self.objectives.iter().position(|objective| objective.name == name).ok_or_else(|| {
-            let known = self.objectives.iter().map(|objective| objective.name.as_str());
-            Error::UnknownObjective { name: name.to_owned(), near: near(name, known) }
+    /// The place of the output called `name`.
+    pub fn output_index(&self, name: &str) -> Result<usize> {
+        let names = || self.outputs.iter().map(|output| output.name.as_str());
+        names().position(|known| known == name).ok_or_else(|| Error::UnknownOutput {
+            name: name.to_owned(),
+            near: near(name, names()),
         })
+    }
+
+    /// The place of the measurement called `name`.
+    pub fn measurement_index(&self, name: &str) -> Result<usize> {
+        let names = || self.measurements.iter().map(|measurement| measurement.name.as_str());
+        names().position(|known| known == name).ok_or_else(|| Error::UnknownMeasurement {
+            name: name.to_owned(),
+            near: near(name, names()),
+        })
+    }
+
+    /// The objectives, with their places among the outputs.
+    pub fn objectives(&self) -> impl Iterator<Item = (usize, &Output)> {
+        self.outputs.iter().enumerate().filter(|(_, output)| output.is_objective())
+    }
+
+    /// The constraints, with their places among the outputs.
+    pub fn constraints(&self) -> impl Iterator<Item = (usize, &Output)> {
+        self.outputs.iter().enumerate().filter(|(_, output)| !output.is_objective())
+    }
+
+    /// The places of the outputs that measurement `m` gives.
+    pub fn outputs_of(&self, m: usize) -> Vec<usize> {
+        let names = self.measurements.get(m).map_or(&[][..], |measurement| &measurement.outputs);
+        names.iter().filter_map(|name| self.output_index(name).ok()).collect()
     }
 }
 
@@ -257,49 +353,127 @@ impl Parameter {
     }
 }
 
-impl Objective {
+impl Output {
     /// A deterministic objective of which more is better.
-    pub fn maximise(name: impl Into<String>, cost: f64) -> Self {
-        Self::new(name.into(), Direction::Maximise, cost)
+    pub fn maximise(name: impl Into<String>) -> Self {
+        Self::new(name.into(), Role::Objective(Direction::Maximise))
     }
 
     /// A deterministic objective of which less is better.
-    pub fn minimise(name: impl Into<String>, cost: f64) -> Self {
-        Self::new(name.into(), Direction::Minimise, cost)
+    pub fn minimise(name: impl Into<String>) -> Self {
+        Self::new(name.into(), Role::Objective(Direction::Minimise))
     }
 
-    fn new(name: String, direction: Direction, cost: f64) -> Self {
+    /// A deterministic constraint: at most this much is acceptable.
+    pub fn at_most(name: impl Into<String>, limit: f64) -> Self {
+        Self::new(name.into(), Role::AtMost(limit))
+    }
+
+    /// A deterministic constraint: at least this much is acceptable.
+    pub fn at_least(name: impl Into<String>, limit: f64) -> Self {
+        Self::new(name.into(), Role::AtLeast(limit))
+    }
+
+    fn new(name: String, role: Role) -> Self {
         let (noise, priors) = (Noise::default(), Priors::default());
-        Self { name, direction, cost, noise, priors, hyper: None }
+        Self { name, role, formula: None, scale: Scale::Linear, noise, priors, hyper: None }
     }
 
-    /// The same objective with noise of unknown size.
+    /// The same output with noise of unknown size.
     pub fn noisy(self) -> Self {
         Self { noise: Noise::Noisy, ..self }
     }
 
-    /// The same objective with noise of standard deviation `sd`.
+    /// The same output with noise of standard deviation `sd`.
     pub fn known_noise(self, sd: f64) -> Self {
         Self { noise: Noise::Known { sd }, ..self }
     }
 
-    /// The same objective with other beliefs about its model.
+    /// The same output with a model of its logarithm: it is never predicted to be negative.
+    pub fn log_scale(self) -> Self {
+        Self { scale: Scale::Log, ..self }
+    }
+
+    /// The same output as a formula of the parameters.
+    pub fn with_formula(self, formula: impl Into<String>) -> Self {
+        Self { formula: Some(formula.into()), ..self }
+    }
+
+    /// The same output with other beliefs about its model.
     pub fn with_priors(self, priors: Priors) -> Self {
         Self { priors, ..self }
     }
 
-    /// The same objective with a model that is known.
+    /// The same output with a model that is known.
     pub fn with_hyper(self, hyper: KnownHyper) -> Self {
         Self { hyper: Some(hyper), ..self }
     }
+
+    /// Whether it is minimised or maximised; otherwise it is a constraint.
+    pub fn is_objective(&self) -> bool {
+        matches!(self.role, Role::Objective(_))
+    }
+
+    /// Whether more or less of it is better: for a constraint, towards its limit.
+    pub fn direction(&self) -> Direction {
+        match self.role {
+            Role::Objective(direction) => direction,
+            Role::AtMost(_) => Direction::Minimise,
+            Role::AtLeast(_) => Direction::Maximise,
+        }
+    }
+
+    /// The limit of a constraint.
+    pub fn limit(&self) -> Option<f64> {
+        match self.role {
+            Role::Objective(_) => None,
+            Role::AtMost(limit) | Role::AtLeast(limit) => Some(limit),
+        }
+    }
 }
 
-/// Collects parameters and objectives; see [`Problem::builder`].
+impl Measurement {
+    /// A measurement of these outputs.
+    pub fn new<O: Into<String>>(
+        name: impl Into<String>,
+        outputs: impl IntoIterator<Item = O>,
+        cost: impl Into<Cost>,
+    ) -> Self {
+        let outputs = outputs.into_iter().map(Into::into).collect();
+        Self { name: name.into(), outputs, cost: cost.into() }
+    }
+}
+
+impl From<f64> for Cost {
+    fn from(cost: f64) -> Self {
+        Self::Constant(cost)
+    }
+}
+
+impl Cost {
+    /// A formula of the parameters.
+    pub fn formula(text: impl Into<String>) -> Self {
+        Self::Formula(text.into())
+    }
+
+    /// Learned from how long evaluations run, in seconds; `guess` is expected of the first.
+    pub fn time(guess: f64) -> Self {
+        Self::Learned(LearnedCost { learn: CostSource::Time, guess })
+    }
+
+    /// Learned from the costs that come with results; `guess` is expected of the first.
+    pub fn reported(guess: f64) -> Self {
+        Self::Learned(LearnedCost { learn: CostSource::Reported, guess })
+    }
+}
+
+/// Collects parameters, outputs and measurements; see [`Problem::builder`].
 #[derive(Debug, Clone, Default)]
 #[must_use = "a problem exists once `build` is called"]
 pub struct ProblemBuilder {
     parameters: Vec<Parameter>,
-    objectives: Vec<Objective>,
+    outputs: Vec<Output>,
+    measurements: Vec<Measurement>,
 }
 
 impl ProblemBuilder {
@@ -343,25 +517,38 @@ impl ProblemBuilder {
         self
     }
 
-    /// Adds a deterministic objective of which more is better.
-    pub fn maximise(self, name: impl Into<String>, cost: f64) -> Self {
-        self.objective(Objective::maximise(name, cost))
+    /// Adds a deterministic objective of which more is better, measured alone at this cost.
+    pub fn maximise(self, name: impl Into<String>, cost: impl Into<Cost>) -> Self {
+        self.measured(Output::maximise(name), cost)
     }
 
-    /// Adds a deterministic objective of which less is better.
-    pub fn minimise(self, name: impl Into<String>, cost: f64) -> Self {
-        self.objective(Objective::minimise(name, cost))
+    /// Adds a deterministic objective of which less is better, measured alone at this cost.
+    pub fn minimise(self, name: impl Into<String>, cost: impl Into<Cost>) -> Self {
+        self.measured(Output::minimise(name), cost)
     }
 
-    /// Adds an objective.
-    pub fn objective(mut self, objective: Objective) -> Self {
-        self.objectives.push(objective);
+    /// Adds an output, and a measurement of the same name that gives it alone.
+    pub fn measured(self, output: Output, cost: impl Into<Cost>) -> Self {
+        let measurement = Measurement::new(output.name.clone(), [output.name.clone()], cost);
+        self.output(output).measurement(measurement)
+    }
+
+    /// Adds an output; measurements say what gives it.
+    pub fn output(mut self, output: Output) -> Self {
+        self.outputs.push(output);
+        self
+    }
+
+    /// Adds a measurement.
+    pub fn measurement(mut self, measurement: Measurement) -> Self {
+        self.measurements.push(measurement);
         self
     }
 
     /// The problem, unless something is wrong with it.
     pub fn build(self) -> Result<Problem> {
-        let problem = Problem { parameters: self.parameters, objectives: self.objectives };
+        let Self { parameters, outputs, measurements } = self;
+        let problem = Problem { parameters, outputs, measurements };
         problem.check().map(|()| problem)
     }
 }
@@ -382,10 +569,10 @@ mod tests {
 
     #[test]
     fn a_problem_is_written_as_a_user_would() {
-        let text = r#"{"parameters":[{"type":"continuous","name":"x","low":0.0,"high":1.0},{"type":"integer","name":"n","low":1,"high":9,"scale":"log"},{"type":"categorical","name":"c","choices":["a","b"]}],"objectives":[{"name":"f","direction":"maximise","cost":1.0},{"name":"g","direction":"minimise","cost":2.0,"noise":{"known":{"sd":0.1}},"priors":{"noise":{"shape":1.1,"rate":0.5}},"hyper":{"lengthscales":[0.5],"outputscale":1.0,"noise":0.0,"mean":0.0}}]}"#;
+        let text = r#"{"parameters":[{"type":"continuous","name":"x","low":0.0,"high":1.0},{"type":"integer","name":"n","low":1,"high":9,"scale":"log"},{"type":"categorical","name":"c","choices":["a","b"]}],"outputs":[{"name":"f","direction":"maximise"},{"name":"g","direction":"minimise","noise":{"known":{"sd":0.1}},"priors":{"noise":{"shape":1.1,"rate":0.5}},"hyper":{"lengthscales":[0.5],"outputscale":1.0,"noise":0.0,"mean":0.0}},{"name":"stress","at_most":200.0,"scale":"log"}],"measurements":[{"name":"f","outputs":["f"],"cost":1.0},{"name":"run","outputs":["g","stress"],"cost":{"learn":"time","guess":5.0}}]}"#;
         let gamma = GammaPrior { shape: 1.1, rate: 0.5 };
         let hyper = KnownHyper { lengthscales: vec![0.5], outputscale: 1.0, noise: 0.0, mean: 0.0 };
-        let g = Objective::minimise("g", 2.0)
+        let g = Output::minimise("g")
             .known_noise(0.1)
             .with_priors(Priors { noise: Some(gamma), ..Priors::default() })
             .with_hyper(hyper);
@@ -394,10 +581,24 @@ mod tests {
             .integer_log("n", 1, 9)
             .categorical("c", ["a", "b"])
             .maximise("f", 1.0)
-            .objective(g)
+            .output(g)
+            .output(Output::at_most("stress", 200.0).log_scale())
+            .measurement(Measurement::new("run", ["g", "stress"], Cost::time(5.0)))
             .build()
             .unwrap();
         assert_eq!(serde_json::to_string(&problem).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Problem>(text).unwrap(), problem);
+    }
+
+    #[test]
+    fn an_objective_of_format_1_is_an_output_that_is_measured_alone() {
+        let text = r#"{"parameters":[{"type":"continuous","name":"x","low":0.0,"high":1.0}],"objectives":[{"name":"f","direction":"maximise","cost":1.0},{"name":"g","direction":"minimise","cost":2.0,"noise":"noisy"}]}"#;
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 1.0)
+            .maximise("f", 1.0)
+            .measured(Output::minimise("g").noisy(), 2.0)
+            .build()
+            .unwrap();
         assert_eq!(serde_json::from_str::<Problem>(text).unwrap(), problem);
     }
 
@@ -417,21 +618,26 @@ mod tests {
         ));
         for extra in [r#""weight":1"#, r#""noise":{"known":{"sd":1,"x":1}}"#, r#""priors":{"x":1}"#]
         {
-            let objective = format!(r#"{{"name":"f","direction":"maximise","cost":1,{extra}}}"#);
-            assert!(serde_json::from_str::<Objective>(&objective).is_err(), "{extra}");
+            let output = format!(r#"{{"name":"f","direction":"maximise",{extra}}}"#);
+            assert!(serde_json::from_str::<Output>(&output).is_err(), "{extra}");
         }
+        for role in [r#""direction":"maximise","at_most":1"#, r#""at_least":1,"at_most":1"#] {
+            let output = format!(r#"{{"name":"f",{role}}}"#);
+            assert!(serde_json::from_str::<Output>(&output).is_err(), "{role}");
+        }
+        assert!(serde_json::from_str::<Output>(r#"{"name":"f"}"#).is_err());
     }
 
     #[test]
-    fn an_objective_is_found_by_name_or_the_nearest_is_named() {
+    fn outputs_and_measurements_are_found_by_name_or_the_nearest_is_named() {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).maximise("strength", 1.0);
         let problem = problem.build().unwrap();
-        assert_eq!(problem.objective_index("strength"), Ok(0));
-        let near = Some("strength".to_owned());
-        let name = "strenght".to_owned();
-        assert_eq!(
-            problem.objective_index("strenght"),
-            Err(Error::UnknownObjective { name, near })
-        );
+        assert_eq!(problem.output_index("strength"), Ok(0));
+        assert_eq!(problem.measurement_index("strength"), Ok(0));
+        let (near, name) = (Some("strength".to_owned()), "strenght".to_owned());
+        let unknown = Error::UnknownOutput { name: name.clone(), near: near.clone() };
+        assert_eq!(problem.output_index(&name), Err(unknown));
+        let unknown = Error::UnknownMeasurement { name: name.clone(), near };
+        assert_eq!(problem.measurement_index(&name), Err(unknown));
     }
 }

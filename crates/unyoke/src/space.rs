@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::design::{Design, Value};
 use crate::error::{Error, Result, near};
-use crate::problem::{Direction, Parameter, Problem, Scale};
+use crate::problem::{Direction, Output, Parameter, Problem, Scale};
 use unyoke_math::Points;
 
 mod choices;
@@ -32,7 +32,24 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 pub(crate) struct Space {
     columns: Vec<Column>,
     continuous: Vec<bool>,
-    signs: Vec<f64>,
+    outputs: Vec<Turn>,
+}
+
+/// How values of an output are turned so that more is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Turn {
+    sign: f64,
+    scale: Scale,
+}
+
+impl Turn {
+    fn new(output: &Output) -> Self {
+        let sign = match output.direction() {
+            Direction::Maximise => 1.0,
+            Direction::Minimise => -1.0,
+        };
+        Self { sign, scale: output.scale }
+    }
 }
 
 /// A parameter with the inputs it owns.
@@ -62,12 +79,8 @@ impl Space {
             let inputs = start..continuous.len();
             columns.push(Column { name: parameter.name().to_owned(), axis, inputs });
         }
-        let sign = |direction| match direction {
-            Direction::Maximise => 1.0,
-            Direction::Minimise => -1.0,
-        };
-        let signs = problem.objectives.iter().map(|objective| sign(objective.direction)).collect();
-        Self { columns, continuous, signs }
+        let outputs = problem.outputs.iter().map(Turn::new).collect();
+        Self { columns, continuous, outputs }
     }
 
     /// Number of inputs, the D of \[0, 1\]ᴰ.
@@ -210,19 +223,27 @@ impl Space {
         a == b
     }
 
-    /// +1 if objective `m` is maximised, −1 if it is minimised.
-    pub(crate) fn sign(&self, m: usize) -> f64 {
-        self.signs[m]
+    /// +1 if output `k` is maximised or at least something, −1 if it is minimised or at most.
+    pub(crate) fn sign(&self, k: usize) -> f64 {
+        self.outputs[k].sign
     }
 
-    /// A value of objective `m`, turned so that more is better.
-    pub(crate) fn to_internal(&self, m: usize, value: f64) -> f64 {
-        self.signs[m] * value
+    /// A value of output `k`, turned so that more is better; its logarithm on a log scale.
+    pub(crate) fn to_internal(&self, k: usize, value: f64) -> f64 {
+        let Turn { sign, scale } = self.outputs[k];
+        match scale {
+            Scale::Linear => sign * value,
+            Scale::Log => sign * value.ln(),
+        }
     }
 
-    /// A value of objective `m` in which more is better, turned back.
-    pub(crate) fn to_user(&self, m: usize, value: f64) -> f64 {
-        self.signs[m] * value
+    /// A value of output `k` in which more is better, turned back.
+    pub(crate) fn to_user(&self, k: usize, value: f64) -> f64 {
+        let Turn { sign, scale } = self.outputs[k];
+        match scale {
+            Scale::Linear => sign * value,
+            Scale::Log => (sign * value).exp(),
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use crate::front::{Front, FrontPoint};
 use crate::history::{Evaluation, History};
 use crate::journal::{Journal, MemoryJournal};
 use crate::plan::Permission;
-use crate::problem::Problem;
-use crate::suggestion::{Note, OptionRow, Suggestion};
+use crate::problem::{Cost, Problem};
+use crate::reading::{Outcome, Reading};
+use crate::suggestion::{OptionRow, Origin, Suggestion};
 
 /// How often a suggestion is computed again because others asked for the same thing first.
 const SEARCHES: u32 = 64;
@@ -46,7 +47,7 @@ pub enum Asked {
 /// for _ in 0..12 {
 ///     let suggestion = study.ask()?;
 ///     let thickness = suggestion.design.real("thickness").unwrap_or_default();
-///     let value = match suggestion.objective.as_str() {
+///     let value = match suggestion.measurement.as_str() {
 ///         "mass" => thickness,
 ///         _ => 1.0 / thickness.powi(3),
 ///     };
@@ -134,14 +135,20 @@ impl<J: Journal> Study<J> {
         self.history.spent() + self.history.pending_cost()
     }
 
-    /// The part of [`Study::spent`] that went to one objective.
-    pub fn spent_on(&self, objective: &str) -> Result<f64> {
-        Ok(self.history.spent_on(self.problem().objective_index(objective)?))
+    /// The part of [`Study::spent`] that went to one measurement.
+    pub fn spent_on(&self, measurement: &str) -> Result<f64> {
+        Ok(self.history.spent_on(self.problem().measurement_index(measurement)?))
     }
 
-    /// The current cost of an objective.
-    pub fn cost(&self, objective: &str) -> Result<f64> {
-        Ok(self.history.cost(self.problem().objective_index(objective)?))
+    /// The current price of a measurement.
+    pub fn cost(&self, measurement: &str) -> Result<&Cost> {
+        Ok(self.history.cost(self.problem().measurement_index(measurement)?))
+    }
+
+    /// What a measurement is expected to cost at a design, as far as is known now.
+    pub fn expected_cost(&self, measurement: &str, design: &Design) -> Result<f64> {
+        let m = self.problem().measurement_index(measurement)?;
+        self.engine().expected_cost(m, design)
     }
 
     /// Chooses the evaluation that is worth most per unit of cost and marks it as pending.
@@ -163,8 +170,8 @@ impl<J: Journal> Study<J> {
     /// worth most per unit of cost. `None`, with nothing asked for, if there is none, if something
     /// must be waited for, or if every design was evaluated.
     ///
-    /// `allowed` is told objectives by their places in the problem: one, or all of those that the
-    /// algorithm would evaluate at a new design, beginning with the first. It is asked again, of
+    /// `allowed` is told measurements by their places in the problem: one, or all of those that the
+    /// algorithm would make at a new design, beginning with the first. It is asked again, of
     /// the study as it is then, whenever others write to the journal at the same time: what it
     /// permits is true at the moment the evaluation is asked for.
     ///
@@ -174,8 +181,8 @@ impl<J: Journal> Study<J> {
     /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
     /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
     /// let mut study = Study::new(problem)?;
-    /// let affordable = |study: &Study, objectives: &[usize]| {
-    ///     let price: f64 = objectives.iter().map(|m| study.problem().objectives[*m].cost).sum();
+    /// let affordable = |study: &Study, measurements: &[usize]| {
+    ///     let price: f64 = measurements.iter().map(|m| [1.0, 10.0][*m]).sum();
     ///     if study.committed() + price <= 12.0 { Permission::Granted } else { Permission::Never }
     /// };
     /// while let Some(suggestion) = study.ask_where(affordable)? {
@@ -204,7 +211,7 @@ impl<J: Journal> Study<J> {
     ///
     /// It is not computed again when only results or other evaluations arrived: it gets the next
     /// free number, provided that `allowed` permits it now, that prices are the same, and that
-    /// nobody asked for the same objective at practically the same design meanwhile.
+    /// nobody asked for the same thing at practically the same design meanwhile.
     ///
     /// ```
     /// use unyoke::{Asked, Permission, Problem, Study};
@@ -226,7 +233,7 @@ impl<J: Journal> Study<J> {
         suggestion: Suggestion,
         allowed: impl Fn(&Self, &[usize]) -> Permission,
     ) -> Result<Asked> {
-        match self.engine().renew(&suggestion, &|objectives| allowed(self, objectives))? {
+        match self.engine().renew(&suggestion, &|measurements| allowed(self, measurements))? {
             Renewed::Valid(renewed) => self.record_as(suggestion, renewed, &allowed),
             Renewed::NotAllowed => Ok(Asked::NotAllowed),
             Renewed::Outdated => Ok(Asked::Outdated),
@@ -239,8 +246,8 @@ impl<J: Journal> Study<J> {
         allowed: impl Fn(&Self, &[usize]) -> Permission,
     ) -> Result<Option<Suggestion>> {
         self.check()?;
-        let found = self.engine().suggest(&|objectives| allowed(self, objectives))?;
-        Ok(found.filter(|suggestion| !suggestion.notes.contains(&Note::Exhausted)))
+        let found = self.engine().suggest(&|measurements| allowed(self, measurements))?;
+        Ok(found.filter(|suggestion| suggestion.origin != Origin::Repeated))
     }
 
     fn record_asked(
@@ -263,7 +270,7 @@ impl<J: Journal> Study<J> {
         while !self.asked(&next)? {
             contention.wait()?;
             self.refresh()?;
-            let renewed = self.engine().renew(&chosen, &|objectives| allowed(self, objectives))?;
+            let renewed = self.engine().renew(&chosen, &|measurements| allowed(self, measurements))?;
             next = match renewed {
                 Renewed::Valid(renewed) => renewed,
                 Renewed::NotAllowed => return Ok(Asked::NotAllowed),
@@ -278,9 +285,9 @@ impl<J: Journal> Study<J> {
         let event = Event::Asked {
             evaluation: suggestion.evaluation,
             design: suggestion.design.clone(),
-            objective: suggestion.objective.clone(),
+            measurement: suggestion.measurement.clone(),
             cost: suggestion.cost,
-            initial: suggestion.is_initial(),
+            initial: suggestion.origin == Origin::Initial,
         };
         match self.append(event) {
             Ok(()) => Ok(true),
@@ -302,25 +309,45 @@ impl<J: Journal> Study<J> {
         found.ok_or(Error::Contended { times: 0 })
     }
 
-    /// Records the value of an evaluation. NaN and infinities are failures, not values.
+    /// Records what came out of an evaluation: a number for a measurement of one output, values by
+    /// name for others. NaN and infinities are failures, not values.
     ///
-    /// An evaluation that was withdrawn may have been made nevertheless: its value counts, and so
+    /// An evaluation that was withdrawn may have been made nevertheless: its values count, and so
     /// does its cost. One that is recorded as failed is refused with [`Error::AlreadySettled`]; see
     /// [`Study::replace_failure`].
-    pub fn tell(&mut self, evaluation: u64, value: f64) -> Result<()> {
-        if !value.is_finite() {
-            return self.tell_failure(evaluation, &format!("the result is {value}"));
-        }
+    ///
+    /// ```
+    /// use unyoke::{Measurement, Outcome, Output, Problem, Study};
+    ///
+    /// let problem = Problem::builder()
+    ///     .continuous("camber", 0.0, 0.1)
+    ///     .output(Output::maximise("lift"))
+    ///     .output(Output::minimise("drag"))
+    ///     .measurement(Measurement::new("cfd", ["lift", "drag"], 4.0))
+    ///     .build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?.evaluation;
+    /// study.tell(first, [("lift", 1.2), ("drag", 0.3)])?;
+    /// let second = study.ask()?.evaluation;
+    /// study.tell(second, Outcome::from([("lift", 1.1)]).missing("no wake found").cost(2.5))?;
+    /// assert_eq!(study.spent(), 6.5);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn tell(&mut self, evaluation: u64, outcome: impl Into<Outcome>) -> Result<()> {
+        let outcome = outcome.into();
         self.record(|history| {
-            history.refuse_failed(evaluation)?;
-            Ok(Event::Told { evaluation, value })
+            let event = history.ended(evaluation, outcome.clone())?;
+            if let Event::Measured { .. } = event {
+                history.refuse_failed(evaluation)?;
+            }
+            Ok(event)
         })
     }
 
     /// Records the value of an evaluation that was recorded as failed by mistake, or too early.
     ///
     /// ```
-    /// use unyoke::{Error, Problem, Status, Study};
+    /// use unyoke::{Error, Problem, Study};
     ///
     /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
     /// let mut study = Study::new(problem)?;
@@ -328,17 +355,23 @@ impl<J: Journal> Study<J> {
     /// study.tell_failure(evaluation, "no answer")?;
     /// assert!(matches!(study.tell(evaluation, 0.5), Err(Error::AlreadySettled { .. })));
     /// study.replace_failure(evaluation, 0.5)?;
-    /// assert_eq!(study.evaluations()[0].status, Status::Told(0.5));
+    /// assert_eq!(study.evaluations()[0].reading(0), Some(0.5.into()));
     /// # Ok::<(), unyoke::Error>(())
     /// ```
-    pub fn replace_failure(&mut self, evaluation: u64, value: f64) -> Result<()> {
-        self.record(|_| Ok(Event::Told { evaluation, value }))
+    pub fn replace_failure(&mut self, evaluation: u64, outcome: impl Into<Outcome>) -> Result<()> {
+        let outcome = outcome.into();
+        self.record(|history| history.ended(evaluation, outcome.clone()))
     }
 
     /// Records that an evaluation ran and returned nothing. It counts as spent, and the same
-    /// objective is not suggested at the same design again.
+    /// measurement is not suggested at the same design again.
     pub fn tell_failure(&mut self, evaluation: u64, reason: &str) -> Result<()> {
-        self.record(|_| Ok(Event::Failed { evaluation, reason: reason.to_owned() }))
+        self.tell(evaluation, Outcome::default().missing(reason))
+    }
+
+    /// Makes a failed evaluation pending again, because what was wrong has been mended.
+    pub fn retry(&mut self, evaluation: u64) -> Result<()> {
+        self.record(|_| Ok(Event::Retried { evaluation }))
     }
 
     /// Takes a pending evaluation back, as if it had never been asked for.
@@ -346,18 +379,15 @@ impl<J: Journal> Study<J> {
         self.record(|_| Ok(Event::Withdrawn { evaluation }))
     }
 
-    /// Records a result that nobody asked for: any objective at any design, also outside the
-    /// bounds. Returns its number.
-    pub fn tell_result(&mut self, design: Design, objective: &str, value: f64) -> Result<u64> {
-        self.check_result(&design, objective, value)?;
-        let objective = objective.to_owned();
-        let mut number = 0;
-        self.record(|history| {
-            number = history.evaluations.len() as u64;
-            let (design, objective) = (design.clone(), objective.clone());
-            Ok(Event::Imported { evaluation: number, design, objective, value })
-        })?;
-        Ok(number)
+    /// Records a result that nobody asked for: any output at any design, also outside the bounds.
+    /// Returns its number.
+    pub fn tell_result(
+        &mut self,
+        design: Design,
+        output: &str,
+        reading: impl Into<Reading>,
+    ) -> Result<u64> {
+        self.tell_results(&[(design, output.to_owned(), reading.into())])
     }
 
     /// Like [`Study::tell_result`] for many results at once: all of them are recorded, or none.
@@ -368,14 +398,14 @@ impl<J: Journal> Study<J> {
     ///
     /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
     /// let mut study = Study::new(problem)?;
-    /// let result = |x: f64, value: f64| (Design::new().with("x", x), "f".to_owned(), value);
+    /// let result = |x: f64, value: f64| (Design::new().with("x", x), "f".to_owned(), value.into());
     /// assert!(study.tell_results(&[result(0.2, 1.5), result(0.3, f64::NAN)]).is_err());
     /// assert_eq!(study.evaluations().len(), 0);
     /// assert_eq!(study.tell_results(&[result(0.2, 1.5), result(0.3, 1.25)])?, 0);
     /// assert_eq!(study.evaluations().len(), 2);
     /// # Ok::<(), unyoke::Error>(())
     /// ```
-    pub fn tell_results(&mut self, results: &[(Design, String, f64)]) -> Result<u64> {
+    pub fn tell_results(&mut self, results: &[(Design, String, Reading)]) -> Result<u64> {
         let recorded = self.import(results, |_| (0..results.len()).collect())?;
         Ok((self.history.evaluations.len() - recorded.len()) as u64)
     }
@@ -383,7 +413,7 @@ impl<J: Journal> Study<J> {
     /// Like [`Study::tell_results`], but only those that the study does not have yet. Returns the
     /// places in `results` of those that were recorded.
     ///
-    /// A result is known if the study has the same value of the same objective at the same design,
+    /// A result is known if the study has the same value of the same output at the same design,
     /// however it got there. One that is listed more often than the study has it is recorded for the
     /// rest: replicates are data. What is known is decided at the moment of writing, so that two
     /// programs that record the same results at once record them once.
@@ -393,14 +423,14 @@ impl<J: Journal> Study<J> {
     ///
     /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
     /// let mut study = Study::new(problem)?;
-    /// let result = |x: f64| (Design::new().with("x", x), "f".to_owned(), 1.5);
+    /// let result = |x: f64| (Design::new().with("x", x), "f".to_owned(), 1.5.into());
     /// assert_eq!(study.tell_missing_results(&[result(0.2)])?, [0]);
     /// assert_eq!(study.tell_missing_results(&[result(0.2), result(0.3), result(0.2)])?, [1, 2]);
     /// # Ok::<(), unyoke::Error>(())
     /// ```
     pub fn tell_missing_results(
         &mut self,
-        results: &[(Design, String, f64)],
+        results: &[(Design, String, Reading)],
     ) -> Result<Vec<usize>> {
         self.import(results, |history| history.missing(results))
     }
@@ -409,20 +439,20 @@ impl<J: Journal> Study<J> {
     /// the latest state, whenever others write at the same time. Returns the places.
     fn import(
         &mut self,
-        results: &[(Design, String, f64)],
+        results: &[(Design, String, Reading)],
         choose: impl Fn(&History) -> Vec<usize>,
     ) -> Result<Vec<usize>> {
-        for (design, objective, value) in results {
-            self.check_result(design, objective, *value)?;
+        for result in results {
+            self.history.check(&added(self.history.evaluations.len() as u64, result.clone()))?;
         }
         let mut contention = Contention::default();
         loop {
             let chosen = choose(&self.history);
             let mut history = self.history.clone();
             let mut records = Vec::with_capacity(chosen.len());
-            for (design, objective, value) in chosen.iter().map(|place| results[*place].clone()) {
-                let evaluation = history.evaluations.len() as u64;
-                let record = Record::from(Event::Imported { evaluation, design, objective, value });
+            for place in &chosen {
+                let number = history.evaluations.len() as u64;
+                let record = Record::from(added(number, results[*place].clone()));
                 history.apply(&record)?;
                 records.push(record);
             }
@@ -438,24 +468,12 @@ impl<J: Journal> Study<J> {
         }
     }
 
-    /// Whether somebody may have measured this.
-    fn check_result(&self, design: &Design, objective: &str, value: f64) -> Result<()> {
-        if !value.is_finite() {
-            let must = "a finite number".to_owned();
-            let parameter = objective.to_owned();
-            return Err(Error::BadValue { parameter, value: value.to_string(), must });
-        }
-        self.problem().objective_index(objective)?;
-        self.history.space.encode(design).map(|_| ())
-    }
-
-    /// Changes what evaluations of an objective cost from now on.
-    pub fn set_cost(&mut self, objective: &str, cost: f64) -> Result<()> {
-        self.problem().objective_index(objective)?;
-        if !(cost.is_finite() && cost > 0.0) {
-            return Err(Error::BadCost { objective: objective.to_owned(), cost });
-        }
-        self.record(|_| Ok(Event::CostChanged { objective: objective.to_owned(), cost }))
+    /// Changes what evaluations of a measurement cost from now on.
+    pub fn set_cost(&mut self, measurement: &str, cost: impl Into<Cost>) -> Result<()> {
+        let cost = cost.into();
+        let event =
+            || Event::CostChanged { measurement: measurement.to_owned(), cost: cost.clone() };
+        self.record(|_| Ok(event()))
     }
 
     /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
@@ -472,13 +490,13 @@ impl<J: Journal> Study<J> {
         self.engine().best_for(weights)
     }
 
-    /// What is expected of each objective at a design of the user's, and what was measured there.
+    /// What is expected of each output at a design of the user's, and what was measured there.
     pub fn forecast(&self, design: &Design) -> Result<FrontPoint> {
         self.engine().forecast(design)
     }
 
     /// Expected gain, and gain per unit of cost, of evaluating designs a user has in mind: for each
-    /// design a row per objective, or a single one where the algorithm evaluates all together. Gains
+    /// design a row per measurement, or a single one where the algorithm makes all together. Gains
     /// are those that the study's algorithm compares, in the same unit as in a suggestion.
     pub fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
         self.engine().score(designs)
@@ -516,4 +534,9 @@ impl<J: Journal> Study<J> {
         self.journal.append(at, std::slice::from_ref(&record))?;
         self.history.apply(&record)
     }
+}
+
+/// That a result from elsewhere was added as evaluation `evaluation`.
+fn added(evaluation: u64, (design, output, reading): (Design, String, Reading)) -> Event {
+    Event::Added { evaluation, design, values: [(output, reading)].into() }
 }

@@ -2,7 +2,7 @@
 
 use crate::acquisition::{Acquisition, Evaluator};
 use crate::config::Search;
-use crate::cost::Cost;
+use crate::cost::CostModel;
 use crate::discretise::held_bounds;
 use crate::error::Result;
 use crate::space::Space;
@@ -53,7 +53,7 @@ const POLISHED: usize = 2;
 /// For each option the best design found; `taken` says which (option, design) may not be chosen.
 pub(crate) fn best_of_each_option(
     acquisition: &dyn Acquisition,
-    costs: &[Cost],
+    costs: &[CostModel],
     region: &Region<'_>,
     taken: &dyn Fn(usize, &[f64]) -> bool,
 ) -> Result<Vec<Option<Best>>> {
@@ -82,7 +82,7 @@ pub(crate) fn best_of_each_option(
 fn first_free(
     mut found: Vec<Optimum>,
     option: usize,
-    costs: &[Cost],
+    costs: &[CostModel],
     taken: &dyn Fn(usize, &[f64]) -> bool,
 ) -> Option<Best> {
     sort_best_first(&mut found);

@@ -2,6 +2,7 @@
 
 use crate::design::Design;
 use crate::surrogate::ModelNote;
+use serde::Serialize;
 
 /// What to evaluate next, and why.
 ///
@@ -17,23 +18,27 @@ use crate::surrogate::ModelNote;
 /// }
 /// let suggestion = study.suggest()?;
 /// for row in &suggestion.options {
-///     println!("{:?}: gain {:.3} for {}", row.objectives, row.gain(), row.cost);
+///     println!("{:?}: gain {:.3} for {}", row.measurements, row.gain(), row.cost);
 /// }
 /// let runner_up = suggestion.runner_up().map(|row| row.gain_per_cost());
 /// assert!(suggestion.gain_per_cost() >= runner_up);
 /// # Ok::<(), unyoke::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suggestion {
     /// Number of the evaluation, to be told with its result.
     pub evaluation: u64,
-    /// Where.
+    /// The design to evaluate.
     pub design: Design,
-    /// Which objective.
-    pub objective: String,
-    /// What it costs.
+    /// The measurement to make there.
+    pub measurement: String,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
+    /// What it is expected to cost.
     pub cost: f64,
-    /// The table it won: the best that was found for each objective, or for all together. Empty
+    /// How it was chosen.
+    pub origin: Origin,
+    /// The table it won: the best that was found for each measurement, or for all together. Empty
     /// where no model was asked, as in the initial design.
     pub options: Vec<OptionRow>,
     /// The winner's row.
@@ -42,19 +47,54 @@ pub struct Suggestion {
     pub notes: Vec<Note>,
 }
 
-impl Suggestion {
-    /// Whether it belongs to the initial design.
-    pub fn is_initial(&self) -> bool {
-        self.notes.contains(&Note::InitialDesign)
-    }
+/// How a suggestion was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Origin {
+    /// Part of the space-filling initial design.
+    Initial,
+    /// Space-filling, since there are no values to learn from yet.
+    NoValues,
+    /// Space-filling, since that is the algorithm.
+    SpaceFilling,
+    /// Another measurement at the design chosen before: this algorithm makes all.
+    SameDesign,
+    /// Worth most per cost, as far as the models can tell.
+    Searched,
+    /// No evaluation is expected to gain anything; this is where the models know least.
+    Explored,
+    /// Every design was evaluated; this one is a repetition.
+    Repeated,
+}
 
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Initial => "part of the initial design",
+            Self::NoValues => "space-filling: there are no values to learn from yet",
+            Self::SpaceFilling => "space-filling",
+            Self::SameDesign => "the design chosen before, for the next measurement",
+            Self::Searched => "worth most per cost",
+            Self::Explored => {
+                "no evaluation is expected to gain anything; here the models know least"
+            }
+            Self::Repeated => "every design was evaluated; this repeats one",
+        })
+    }
+}
+
+impl Suggestion {
     /// Whether models were searched for it: then it was expensive to compute.
     pub fn is_searched(&self) -> bool {
-        let is_planned = |note: &Note| {
-            use Note::{Exhausted, InitialDesign, NoValues, SameDesign, SpaceFilling};
-            matches!(note, InitialDesign | NoValues | SpaceFilling | SameDesign | Exhausted)
-        };
-        !self.notes.iter().any(is_planned)
+        matches!(self.origin, Origin::Searched | Origin::Explored)
+    }
+
+    /// What a reader should know, in sentences: how it was chosen, unless it won its table, and its
+    /// notes.
+    pub fn remarks(&self) -> Vec<String> {
+        let origin = (self.origin != Origin::Searched).then(|| self.origin.to_string());
+        origin.into_iter().chain(self.notes.iter().map(Note::to_string)).collect()
     }
 
     /// The second-best row, if there is one.
@@ -74,12 +114,12 @@ impl Suggestion {
     }
 }
 
-/// The best evaluation found for one objective, or for all together.
-#[derive(Debug, Clone, PartialEq)]
+/// The best evaluation found for one measurement, or for all together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OptionRow {
-    /// What would be evaluated.
-    pub objectives: Vec<String>,
-    /// Where.
+    /// What would be measured: one measurement, or all that the algorithm makes at a design.
+    pub measurements: Vec<String>,
+    /// The design at which it is worth most.
     pub design: Design,
     /// Logarithm of the expected gain, in the unit of the algorithm; −∞ where nothing can be gained.
     pub log_gain: f64,
@@ -111,27 +151,16 @@ impl OptionRow {
 }
 
 /// Something a user should know about a suggestion.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Note {
-    /// Part of the space-filling initial design.
-    InitialDesign,
-    /// Space-filling, since there are no values to learn from yet.
-    NoValues,
-    /// Space-filling, since that is the algorithm.
-    SpaceFilling,
-    /// Another objective at the design chosen before: this algorithm evaluates all.
-    SameDesign,
-    /// No evaluation is expected to gain anything; this is where the models know least.
-    NoExpectedGain,
-    /// Every design was evaluated; this one is a repetition.
-    Exhausted,
-    /// Another objective is worth more per cost, but may not be evaluated now.
+    /// Another measurement is worth more per cost, but may not be made now.
     NextBest,
-    /// About one objective's model.
+    /// About one output's model.
     Model {
-        /// The objective.
-        objective: String,
+        /// The output.
+        output: String,
         /// What is to be known.
         note: ModelNote,
     },
@@ -140,18 +169,10 @@ pub enum Note {
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::InitialDesign => write!(f, "part of the initial design"),
-            Self::NoValues => write!(f, "space-filling: there are no values to learn from yet"),
-            Self::SpaceFilling => write!(f, "space-filling"),
-            Self::SameDesign => write!(f, "the design chosen before, for the next objective"),
-            Self::NoExpectedGain => {
-                write!(f, "no evaluation is expected to gain anything; here the models know least")
-            }
-            Self::Exhausted => write!(f, "every design was evaluated; this repeats one"),
             Self::NextBest => {
-                write!(f, "another objective is worth more, but cannot be evaluated now")
+                write!(f, "another measurement is worth more, but cannot be made now")
             }
-            Self::Model { objective, note } => write!(f, "{objective}: {note}"),
+            Self::Model { output, note } => write!(f, "{output}: {note}"),
         }
     }
 }

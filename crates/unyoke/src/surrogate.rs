@@ -1,4 +1,4 @@
-//! The fitted Gaussian processes, one per objective.
+//! The fitted Gaussian processes, one per output.
 //!
 //! Outputs are standardised for the fit. Evaluations that are under way, and those that failed,
 //! enter as if they had returned what the model expects there: that changes no prediction, but
@@ -9,9 +9,10 @@
 //! `subset` chooses.
 
 use crate::config::{Config, Lengthscales, Units};
-use crate::problem::{GammaPrior, KnownHyper, Noise, Objective};
+use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
 use crate::space::key;
 use crate::subset::Candidates;
+use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use unyoke_math::data::{Data, Standardizer};
@@ -21,11 +22,13 @@ use unyoke_math::gp::Gp;
 use unyoke_math::kernel::Family;
 use unyoke_math::{Points, Result};
 
-/// What the surrogate of one objective is made from; everything maximises, on the unit cube.
+/// What the model of one output is made from; everything maximises, on the unit cube.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed<'a> {
-    pub(crate) objective: &'a Objective,
-    /// +1 if the objective is maximised, −1 if minimised: known hyper-parameters need turning.
+    pub(crate) output: &'a Output,
+    /// The least acceptable value of a constraint; none for an objective.
+    pub(crate) limit: Option<f64>,
+    /// +1 if more is better, −1 if less: known hyper-parameters need turning.
     pub(crate) sign: f64,
     /// Number of inputs.
     pub(crate) dim: usize,
@@ -48,15 +51,37 @@ pub(crate) struct Row<'a> {
     pub(crate) searched: bool,
 }
 
-/// The models of all objectives.
-#[derive(Debug, Clone)]
+/// The models of all outputs.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Surrogate {
-    pub(crate) outputs: Vec<Output>,
+    /// In the order of the problem.
+    pub(crate) objectives: Vec<Belief>,
+    /// In the order of the problem.
+    pub(crate) constraints: Vec<Constraint>,
+    /// Which of these each output of the problem is.
+    places: Vec<Place>,
 }
 
-/// The model of one objective.
+/// Where the model of an output is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among the objectives.
+    Objective(usize),
+    /// Among the constraints.
+    Constraint(usize),
+}
+
+/// The model of a constraint.
 #[derive(Debug, Clone)]
-pub(crate) struct Output {
+pub(crate) struct Constraint {
+    pub(crate) belief: Belief,
+    /// The least acceptable value, standardised.
+    pub(crate) limit: f64,
+}
+
+/// What is believed of one output.
+#[derive(Debug, Clone)]
+pub(crate) struct Belief {
     /// On standardised values.
     pub(crate) gp: Gp,
     /// From values to standardised values.
@@ -68,7 +93,8 @@ pub(crate) struct Output {
 }
 
 /// Something about a model that a user should know.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelNote {
     /// Nothing was observed; the prior stands alone.
@@ -128,17 +154,20 @@ impl std::fmt::Display for ModelNote {
 /// Least fitted noise variance, as a fraction of the observed variance.
 const LEAST_NOISE: f64 = 1e-4;
 
+/// No limit is further away from the values than so many of their standard deviations.
+const FARTHEST_LIMIT: f64 = 1e30;
+
 /// Most designs that hyper-parameters are fitted on, and most that a model is conditioned on.
 const FIT_DESIGNS: usize = 400;
 const MODEL_DESIGNS: usize = 1500;
 
 impl Surrogate {
-    /// Fits each objective's model to what was observed.
+    /// Fits each output's model to what was observed.
     pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
         let drafts = observed.iter().map(|one| Draft::new(one, config));
         let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
         let modelled = modelled(&drafts)?;
-        let mut outputs = Vec::with_capacity(observed.len());
+        let mut surrogate = Self::default();
         for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
             let gp = condition_on_expected(draft.condition(data)?, &observed.expected)?;
             let unit = match config.units {
@@ -146,9 +175,45 @@ impl Surrogate {
                 Units::Raw => draft.map.scale(),
             };
             let notes = std::mem::take(&mut draft.notes);
-            outputs.push(Output { gp, map: draft.map, unit, notes });
+            surrogate.add(Belief { gp, map: draft.map, unit, notes }, observed.limit);
         }
-        Ok(Self { outputs })
+        Ok(surrogate)
+    }
+
+    /// Adds the model of the next output, a constraint if it has a limit.
+    fn add(&mut self, belief: Belief, limit: Option<f64>) {
+        match limit {
+            None => {
+                self.places.push(Place::Objective(self.objectives.len()));
+                self.objectives.push(belief);
+            }
+            Some(limit) => {
+                self.places.push(Place::Constraint(self.constraints.len()));
+                let limit = belief.map.standardize(limit).clamp(-FARTHEST_LIMIT, FARTHEST_LIMIT);
+                self.constraints.push(Constraint { belief, limit });
+            }
+        }
+    }
+
+    /// Only objectives, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_objectives(objectives: Vec<Belief>) -> Self {
+        let mut surrogate = Self::default();
+        objectives.into_iter().for_each(|belief| surrogate.add(belief, None));
+        surrogate
+    }
+
+    /// Where the model of output `k` of the problem is.
+    pub(crate) fn place(&self, k: usize) -> Place {
+        self.places[k]
+    }
+
+    /// The model of output `k` of the problem.
+    pub(crate) fn belief(&self, k: usize) -> &Belief {
+        match self.places[k] {
+            Place::Objective(m) => &self.objectives[m],
+            Place::Constraint(c) => &self.constraints[c].belief,
+        }
     }
 
     /// λ · μ(x) in weighing units, for each of `points`.
@@ -159,16 +224,16 @@ impl Surrogate {
     /// λ · μ in weighing units, for rows of standardised means.
     pub(crate) fn weigh(&self, weights: &[f64], means: &Points) -> Vec<f64> {
         let factors: Vec<f64> =
-            self.outputs.iter().zip(weights).map(|(output, w)| w * output.unit).collect();
+            self.objectives.iter().zip(weights).map(|(output, w)| w * output.unit).collect();
         means.rows().map(|row| row.iter().zip(&factors).map(|(m, f)| m * f).sum()).collect()
     }
 
     /// Posterior means of all objectives, in standardised units: a row per point.
     pub(crate) fn means(&self, points: &Points) -> Result<Points> {
-        let means = self.outputs.iter().map(|output| output.gp.means(points));
+        let means = self.objectives.iter().map(|output| output.gp.means(points));
         let means: Vec<Vec<f64>> = means.collect::<Result<_>>()?;
         let row = |i: usize| means.iter().map(|m| m[i]).collect::<Vec<_>>();
-        Points::from_rows(self.outputs.len(), (0..points.len()).map(row))
+        Points::from_rows(self.objectives.len(), (0..points.len()).map(row))
     }
 }
 
@@ -199,13 +264,13 @@ impl Draft {
         if has_outlier(&rows) {
             notes.push(ModelNote::Outlier);
         }
-        if let Some(known) = &observed.objective.hyper {
+        if let Some(known) = &observed.output.hyper {
             let hyper = known_hyper(known, observed.sign, &map);
             return Ok(Self { data, map, hyper, cautious: None, notes });
         }
         let model = model(observed, &data, &map, config)?;
         let cautious = Hyper { noise: 1e-2, ..prior_hyper(&model) };
-        let hyper = fitted(observed.objective, &rows, &data, &map, model, &mut notes);
+        let hyper = fitted(observed.output, &rows, &data, &map, model, &mut notes);
         let mut draft =
             Self { data, map, hyper: cautious.clone(), cautious: Some(cautious), notes };
         match hyper {
@@ -300,14 +365,14 @@ fn standardised(dim: usize, rows: &[Row<'_>], map: &Standardizer) -> Result<Data
 
 /// Fits hyper-parameters.
 fn fitted(
-    objective: &Objective,
+    output: &Output,
     rows: &[Row<'_>],
     data: &Data,
     map: &Standardizer,
     mut model: Model,
     notes: &mut Vec<ModelNote>,
 ) -> Result<Hyper> {
-    if matches!(model.noise, fit::Noise::Fitted { .. }) && objective.noise == Noise::Deterministic {
+    if matches!(model.noise, fit::Noise::Fitted { .. }) && output.noise == Noise::Deterministic {
         notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
     }
     if data.is_empty() {
@@ -356,14 +421,14 @@ fn thinned(data: &Data) -> Data {
     data.subset(&rows)
 }
 
-/// The model of an objective before its hyper-parameters are known.
+/// The model of an output before its hyper-parameters are known.
 fn model(
     observed: &Observed<'_>,
     data: &Data,
     map: &Standardizer,
     config: &Config,
 ) -> Result<Model> {
-    let objective = observed.objective;
+    let output = observed.output;
     let gamma = |prior: &Option<GammaPrior>, otherwise: GammaPrior| {
         let GammaPrior { shape, rate } = prior.as_ref().unwrap_or(&otherwise);
         Gamma::new(*shape, *rate)
@@ -371,10 +436,10 @@ fn model(
     // Mean ½ for one and two parameters; distances grow with the square root of their number. A
     // categorical parameter counts once, however many inputs it has: its choices are 1 apart.
     let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
-    let noise_prior = gamma(&objective.priors.noise, GammaPrior { shape: 1.1, rate: 0.05 })?;
+    let noise_prior = gamma(&output.priors.noise, GammaPrior { shape: 1.1, rate: 0.05 })?;
     let fitted = fit::Noise::Fitted { prior: Some(noise_prior), lower: LEAST_NOISE };
     let negligible = config.deterministic.noise();
-    let noise = match objective.noise {
+    let noise = match output.noise {
         Noise::Noisy => fitted,
         // Values at one design that differ are noise, whatever was declared.
         Noise::Deterministic if data.scatter() > negligible => fitted,
@@ -391,11 +456,11 @@ fn model(
             Lengthscales::PerInput => fit::Lengthscales::PerInput,
         },
         lengthscale_prior: Some(gamma(
-            &objective.priors.lengthscale,
+            &output.priors.lengthscale,
             GammaPrior { shape: 3.0, rate: 6.0 / spread },
         )?),
         outputscale_prior: Some(gamma(
-            &objective.priors.outputscale,
+            &output.priors.outputscale,
             GammaPrior { shape: 2.0, rate: 0.15 },
         )?),
         noise,

@@ -51,8 +51,9 @@ pub(crate) fn weights_of_front(config: &Config, order: &[usize]) -> Result<Point
 /// The objectives sorted by name: the order in which a problem lists them must not decide which
 /// weights they draw.
 pub(crate) fn drawing_order(problem: &Problem) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..problem.objectives.len()).collect();
-    order.sort_by_key(|&m| &problem.objectives[m].name);
+    let names: Vec<&String> = problem.objectives().map(|(_, objective)| &objective.name).collect();
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|&m| names[m]);
     order
 }
 

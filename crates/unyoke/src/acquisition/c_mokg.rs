@@ -8,6 +8,8 @@
 //! Slopes of different λ differ by a factor only, so one sort serves all weight vectors.
 
 use super::{Acquisition, Evaluator, Scalarised, Sums};
+use crate::choices::Choice;
+use crate::surrogate::Place;
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::{Adjoint, Candidate, Query};
 use unyoke_math::{Points, Result};
@@ -15,21 +17,31 @@ use unyoke_math::{Points, Result};
 /// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
 pub(crate) struct CMokg<'a> {
     shared: Scalarised<'a>,
+    /// For each option, the outputs that are observed.
+    observed: Vec<Vec<Place>>,
 }
 
 impl<'a> CMokg<'a> {
-    pub(crate) fn new(shared: Scalarised<'a>) -> Self {
-        Self { shared }
+    pub(crate) fn new(shared: Scalarised<'a>, choices: &[Choice]) -> Self {
+        let places = |choice: &Choice| {
+            choice.outputs.iter().map(|k| shared.surrogate.place(*k)).collect::<Vec<_>>()
+        };
+        let observed = choices.iter().map(places).collect();
+        Self { shared, observed }
     }
 }
 
 impl Acquisition for CMokg<'_> {
     fn options(&self) -> usize {
-        self.shared.objectives()
+        self.observed.len()
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let mut work = Work::new(&self.shared, option);
+        let objective = self.observed[option].iter().find_map(|place| match place {
+            Place::Objective(m) => Some(*m),
+            Place::Constraint(_) => None,
+        });
+        let mut work = Work::new(&self.shared, objective.unwrap_or(0));
         Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
     }
 }
@@ -91,7 +103,7 @@ impl<'a> Work<'a> {
         let shared = self.shared;
         shared.sets[self.objective].evaluate(x, &mut self.candidate)?;
         let mut means = vec![0.0; shared.objectives()];
-        for (k, output) in shared.surrogate.outputs.iter().enumerate() {
+        for (k, output) in shared.surrogate.objectives.iter().enumerate() {
             means[k] = if k == self.objective {
                 self.candidate.prediction().mean
             } else {
@@ -110,7 +122,7 @@ impl<'a> Work<'a> {
 
     /// Standard deviation of the imagined observation.
     fn deviation(&self) -> f64 {
-        let noise = self.shared.surrogate.outputs[self.objective].gp.noise();
+        let noise = self.shared.surrogate.objectives[self.objective].gp.noise();
         (self.candidate.prediction().variance + noise).sqrt()
     }
 
@@ -152,7 +164,7 @@ impl<'a> Work<'a> {
         };
         let set = &self.shared.sets[self.objective];
         gradient.copy_from_slice(&set.gradient(&self.candidate, adjoint)?);
-        for (k, output) in self.shared.surrogate.outputs.iter().enumerate() {
+        for (k, output) in self.shared.surrogate.objectives.iter().enumerate() {
             if k != self.objective && means[k] != 0.0 {
                 let slope = output.gp.gradient(&self.queries[k], means[k], 0.0);
                 gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);

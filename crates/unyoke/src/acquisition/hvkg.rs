@@ -88,7 +88,7 @@ pub(crate) struct Hvkg<'a> {
 impl<'a> Hvkg<'a> {
     /// One objective at a time.
     pub(crate) fn decoupled(setting: Setting<'a>) -> Result<Self> {
-        let options = (0..setting.surrogate.outputs.len()).map(Observed::One).collect();
+        let options = (0..setting.surrogate.objectives.len()).map(Observed::One).collect();
         Self::new(setting, options)
     }
 
@@ -99,7 +99,7 @@ impl<'a> Hvkg<'a> {
 
     fn new(setting: Setting<'a>, options: Vec<Observed>) -> Result<Self> {
         let Setting { space, surrogate, front, reference, seed } = setting;
-        let objectives = surrogate.outputs.len();
+        let objectives = surrogate.objectives.len();
         let independent = if options == [Observed::All] { objectives } else { 1 };
         let base =
             |count, purpose| base_samples(objectives, independent, count, seed_for(seed, purpose));

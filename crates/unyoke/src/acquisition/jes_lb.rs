@@ -18,7 +18,7 @@ mod mixture;
 pub(crate) use draw::{SampledFront, draw_fronts};
 
 use super::{Acquisition, Evaluator, latent_factor};
-use crate::surrogate::{Output, Surrogate};
+use crate::surrogate::{Belief, Surrogate};
 use mixture::{Mixture, Moments};
 use std::ops::Range;
 use unyoke_math::gp::{Adjoint, Candidate, FixedSet};
@@ -60,14 +60,14 @@ impl<'a> JesLb<'a> {
         certainty: Option<f64>,
         evaluated: Evaluated,
     ) -> Result<Self> {
-        let outputs = surrogate.outputs.iter().enumerate();
+        let outputs = surrogate.objectives.iter().enumerate();
         let models = outputs
             .map(|(m, output)| {
                 let certainty = certainty.unwrap_or(output.gp.noise());
                 Conditioned::new(output, m, fronts, certainty)
             })
             .collect::<Result<_>>()?;
-        let lowest = vec![f64::NEG_INFINITY; surrogate.outputs.len()];
+        let lowest = vec![f64::NEG_INFINITY; surrogate.objectives.len()];
         let mixture = |front: &SampledFront| -> Result<Mixture> {
             Ok(Mixture::new(dominated_boxes(&front.values, &lowest)?))
         };
@@ -110,7 +110,7 @@ struct Group {
 }
 
 impl<'a> Conditioned<'a> {
-    fn new(output: &'a Output, m: usize, fronts: &[SampledFront], certainty: f64) -> Result<Self> {
+    fn new(output: &'a Belief, m: usize, fronts: &[SampledFront], certainty: f64) -> Result<Self> {
         let gp = &output.gp;
         let designs = fronts.iter().flat_map(|front| front.designs.rows());
         let set = gp.fixed_set(&Points::from_rows(gp.dim(), designs)?)?;

@@ -142,7 +142,7 @@ impl<'a> Work<'a> {
         let shared = &self.acquisition.shared;
         for (k, candidate) in self.candidates.iter_mut().enumerate() {
             shared.sets[k].evaluate(x, candidate)?;
-            let noise = shared.surrogate.outputs[k].gp.noise();
+            let noise = shared.surrogate.objectives[k].gp.noise();
             self.variances[k] = candidate.prediction().variance + noise;
         }
         self.twin = shared.twin(x);

@@ -74,9 +74,9 @@ impl<'a> NoisyEhvi<'a> {
         let front = non_dominated(&means)?;
         let reference = reference.unwrap_or_else(|| reference_point(&means.select(&front)));
         let designs = known.select(&relevant(known.len(), &front));
-        let (count, objectives) = (designs.len(), surrogate.outputs.len());
+        let (count, objectives) = (designs.len(), surrogate.objectives.len());
         let normals = sobol::normals(count * objectives, draws, seed)?;
-        let model = |(m, output): (usize, &'a crate::surrogate::Output)| -> Result<Model<'a>> {
+        let model = |(m, output): (usize, &'a crate::surrogate::Belief)| -> Result<Model<'a>> {
             let own = normals.rows().map(|z| &z[m * count..(m + 1) * count]);
             Ok(Model {
                 set: output.gp.fixed_set(&designs)?,
@@ -84,7 +84,7 @@ impl<'a> NoisyEhvi<'a> {
                 normals: Points::from_rows(count, own)?,
             })
         };
-        let models = surrogate.outputs.iter().enumerate().map(model);
+        let models = surrogate.objectives.iter().enumerate().map(model);
         let models: Vec<Model<'a>> = models.collect::<Result<_>>()?;
         let cells = |s: usize| -> Result<Cells> {
             let values: Vec<Vec<f64>> = models.iter().map(|model| model.draw(s)).collect();

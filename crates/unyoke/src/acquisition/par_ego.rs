@@ -42,7 +42,7 @@ pub(crate) struct ParEgo<'a> {
 impl<'a> ParEgo<'a> {
     /// Improvement over the designs `known` under the first row of `weights`.
     pub(crate) fn new(surrogate: &'a Surrogate, known: &Points, weights: &Points) -> Result<Self> {
-        let objectives = surrogate.outputs.len();
+        let objectives = surrogate.objectives.len();
         let means = surrogate.means(known)?;
         let equal = vec![1.0 / objectives.max(1) as f64; objectives];
         let utility = Chebyshev::new(weights.rows().next().unwrap_or(&equal), &means);
@@ -136,7 +136,7 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(acquisition: &'a ParEgo<'a>) -> Self {
-        let objectives = acquisition.surrogate.outputs.len();
+        let objectives = acquisition.surrogate.objectives.len();
         Self {
             acquisition,
             queries: vec![Query::default(); objectives],
@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
     }
 
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
-        for (m, output) in self.acquisition.surrogate.outputs.iter().enumerate() {
+        for (m, output) in self.acquisition.surrogate.objectives.iter().enumerate() {
             output.gp.query_into(x, &mut self.queries[m])?;
             let prediction = self.queries[m].prediction();
             self.means[m] = prediction.mean;
@@ -192,7 +192,7 @@ impl<'a> Work<'a> {
             }
         }
         gradient.fill(0.0);
-        for (m, output) in self.acquisition.surrogate.outputs.iter().enumerate() {
+        for (m, output) in self.acquisition.surrogate.objectives.iter().enumerate() {
             let query = &self.queries[m];
             let varies = query.prediction().variance > LEAST_VARIANCE;
             let slope =

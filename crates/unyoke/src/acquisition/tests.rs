@@ -10,7 +10,7 @@ mod theory;
 use super::c_mokg::CMokg;
 use super::ma_kg::{MaKg, Observation};
 use super::{Acquisition, Scalarised};
-use crate::surrogate::{Output, Surrogate};
+use crate::surrogate::{Belief, Surrogate};
 use serde::Deserialize;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::gp::Gp;
@@ -30,13 +30,13 @@ struct Process {
 }
 
 impl Process {
-    fn output(&self) -> Output {
+    fn output(&self) -> Belief {
         let dim = self.x[0].len();
         let data = Data::new(&Points::from_rows(dim, &self.x).unwrap(), &self.y).unwrap();
         let kernel =
             Kernel::new(Family::Matern52, dim, &self.lengthscales, self.outputscale).unwrap();
         let gp = Gp::new(kernel, self.mean, self.noise, &data).unwrap();
-        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     }
 }
 
@@ -62,7 +62,7 @@ fn cases() -> Vec<(Surrogate, Case)> {
     let cases: Vec<Case> = serde_json::from_str(text).unwrap();
     assert!(cases.len() >= 3);
     let surrogate =
-        |case: &Case| Surrogate { outputs: case.gps.iter().map(Process::output).collect() };
+        |case: &Case| Surrogate::of_objectives(case.gps.iter().map(Process::output).collect());
     cases.into_iter().map(|case| (surrogate(&case), case)).collect()
 }
 
@@ -171,9 +171,9 @@ fn random_surrogate(rng: &mut Rng) -> Surrogate {
         let kernel = Kernel::new(Family::Matern52, 4, &[0.6, 0.9, 0.5, 1.4], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
         let unit = 0.5 + rng.uniform();
-        Output { gp, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
+        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
     };
-    Surrogate { outputs: [7, 3, 0].map(|n| output(rng, n)).into() }
+    Surrogate::of_objectives([7, 3, 0].map(|n| output(rng, n)).into())
 }
 
 #[test]
@@ -239,9 +239,9 @@ fn few_objectives(rng: &mut Rng, objectives: usize) -> Surrogate {
         let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
         let kernel = Kernel::new(Family::Matern52, 3, &[0.6, 0.9, 0.5], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
-        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     };
-    Surrogate { outputs: [9, 5, 7][..objectives].iter().copied().map(output).collect() }
+    Surrogate::of_objectives([9, 5, 7][..objectives].iter().copied().map(output).collect())
 }
 
 /// Surrogates that tempt a formula to divide by zero, in two inputs: constant objectives, equal
@@ -252,7 +252,7 @@ fn degenerate_surrogates() -> Vec<Surrogate> {
         let values: Vec<f64> = (0..n).map(value).collect();
         let kernel = Kernel::new(Family::Matern52, 2, &[0.4], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, noise, &Data::new(&points, &values).unwrap()).unwrap();
-        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     };
     let wave = |i: usize| (i as f64).sin();
     let pairs = [
@@ -264,7 +264,7 @@ fn degenerate_surrogates() -> Vec<Surrogate> {
         [output(8, 1e-4, |i| 1e3 * i as f64), output(8, 1e-4, |i| -1e3 * i as f64)],
         [output(60, 1e-4, |_| 0.0), output(60, 1e-4, |_| 0.0)],
     ];
-    pairs.into_iter().map(|pair| Surrogate { outputs: pair.into() }).collect()
+    pairs.into_iter().map(|pair| Surrogate::of_objectives(pair.into())).collect()
 }
 
 /// Looks everywhere, at the given designs too, for a value that is not a number, or a finite one

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    GammaPrior, KnownHyper, MOST_INPUTS, Noise, Objective, Parameter, Priors, Problem, Scale,
+    Cost, GammaPrior, KnownHyper, LearnedCost, MOST_INPUTS, Measurement, Noise, Output, Parameter,
+    Priors, Problem, Scale,
 };
 use crate::error::Mistake;
 use unyoke_math::sobol;
@@ -31,8 +32,8 @@ const SMALLEST_LENGTHSCALE: f64 = 1e-300;
 pub(super) fn mistakes(problem: &Problem) -> Vec<Mistake> {
     let mut found = Mistakes(contradictions(problem));
     found.too_many_parameters(&problem.parameters);
-    for (i, objective) in problem.objectives.iter().enumerate() {
-        found.unusable(&format!("objectives[{i}]"), objective, problem.inputs());
+    for (i, output) in problem.outputs.iter().enumerate() {
+        found.unusable(&format!("outputs[{i}]"), output, problem.inputs());
     }
     found.0
 }
@@ -41,7 +42,8 @@ pub(super) fn mistakes(problem: &Problem) -> Vec<Mistake> {
 pub(super) fn contradictions(problem: &Problem) -> Vec<Mistake> {
     let mut found = Mistakes(Vec::new());
     found.parameters(&problem.parameters);
-    found.objectives(&problem.objectives);
+    found.outputs(problem);
+    found.measurements(problem);
     found.0
 }
 
@@ -148,28 +150,79 @@ impl Mistakes {
         }
     }
 
-    fn objectives(&mut self, objectives: &[Objective]) {
-        if objectives.is_empty() {
-            self.add("objectives", "there must be at least one");
+    fn outputs(&mut self, problem: &Problem) {
+        let objectives = problem.objectives().count();
+        if objectives == 0 {
+            self.add("outputs", "there must be at least one objective");
         }
-        if objectives.len() > MOST_OBJECTIVES {
-            let message = format!("are {}, but at most {MOST_OBJECTIVES} work", objectives.len());
-            self.add("objectives", message);
+        if objectives > MOST_OBJECTIVES {
+            let message = format!("{objectives} are objectives, but at most {MOST_OBJECTIVES} work");
+            self.add("outputs", message);
         }
-        self.names("objectives", objectives.iter().map(|objective| objective.name.as_str()));
-        for (i, objective) in objectives.iter().enumerate() {
-            self.objective(&format!("objectives[{i}]"), objective);
+        self.names("outputs", problem.outputs.iter().map(|output| output.name.as_str()));
+        for (i, output) in problem.outputs.iter().enumerate() {
+            let path = format!("outputs[{i}]");
+            self.output(&path, output);
+            let gives = |m: &Measurement| m.outputs.contains(&output.name);
+            match (&output.formula, problem.measurements.iter().position(gives)) {
+                (None, None) => {
+                    self.add(path, "nothing gives it: no measurement lists it, and it is no formula");
+                }
+                (Some(_), Some(m)) => {
+                    let message = "is a formula, known everywhere; leave it out here";
+                    self.add(format!("measurements[{m}].outputs"), message);
+                }
+                (None, Some(_)) | (Some(_), None) => {}
+            }
         }
     }
 
-    fn objective(&mut self, path: &str, objective: &Objective) {
-        self.positive(format!("{path}.cost"), objective.cost);
-        if let Noise::Known { sd } = objective.noise {
+    fn output(&mut self, path: &str, output: &Output) {
+        if let Some(limit) = output.limit()
+            && !limit.is_finite()
+        {
+            self.add(format!("{path}.limit"), format!("is {limit}, but must be finite"));
+        }
+        if output.scale == Scale::Log && output.limit().is_some_and(|limit| limit <= 0.0) {
+            let message = "must be positive: the output is on a log scale";
+            self.add(format!("{path}.limit"), message);
+        }
+        if let Noise::Known { sd } = output.noise {
             self.not_negative(format!("{path}.noise.known.sd"), sd);
         }
-        self.priors(&format!("{path}.priors"), &objective.priors);
-        if let Some(hyper) = &objective.hyper {
+        self.priors(&format!("{path}.priors"), &output.priors);
+        if let Some(hyper) = &output.hyper {
             self.hyper(&format!("{path}.hyper"), hyper);
+        }
+    }
+
+    fn measurements(&mut self, problem: &Problem) {
+        let names = problem.measurements.iter().map(|measurement| measurement.name.as_str());
+        self.names("measurements", names);
+        for (i, measurement) in problem.measurements.iter().enumerate() {
+            let path = format!("measurements[{i}]");
+            self.outputs_of(&format!("{path}.outputs"), measurement, problem);
+            match &measurement.cost {
+                Cost::Constant(cost) => self.positive(format!("{path}.cost"), *cost),
+                Cost::Learned(LearnedCost { guess, .. }) => {
+                    self.positive(format!("{path}.cost.guess"), *guess);
+                }
+                Cost::Formula(_) => {}
+            }
+        }
+    }
+
+    /// What a measurement gives: at least one output, each of them one that there is, and once.
+    fn outputs_of(&mut self, path: &str, measurement: &Measurement, problem: &Problem) {
+        if measurement.outputs.is_empty() {
+            self.add(path, "there must be at least one");
+        }
+        for (i, name) in measurement.outputs.iter().enumerate() {
+            if let Err(unknown) = problem.output_index(name) {
+                self.add(format!("{path}[{i}]"), unknown.to_string());
+            } else if measurement.outputs[..i].contains(name) {
+                self.add(format!("{path}[{i}]"), format!("{name:?} is listed twice"));
+            }
         }
     }
 
@@ -208,8 +261,8 @@ impl Mistakes {
     }
 
     /// Beliefs from which no model of this many inputs can be made.
-    fn unusable(&mut self, path: &str, objective: &Objective, inputs: usize) {
-        if let Some(GammaPrior { shape, rate }) = objective.priors.lengthscale {
+    fn unusable(&mut self, path: &str, output: &Output, inputs: usize) {
+        if let Some(GammaPrior { shape, rate }) = output.priors.lengthscale {
             let (mean, path) = (shape / rate, format!("{path}.priors.lengthscale"));
             let is_usable = mean.is_finite() && mean > SMALLEST_LENGTHSCALE;
             if shape > 0.0 && rate > 0.0 && !is_usable {
@@ -217,7 +270,7 @@ impl Mistakes {
                 self.add(path, message);
             }
         }
-        let Some(hyper) = &objective.hyper else { return };
+        let Some(hyper) = &output.hyper else { return };
         let (path, count) = (format!("{path}.hyper.lengthscales"), hyper.lengthscales.len());
         if count != 1 && count != inputs {
             self.add(path.clone(), lengthscales_needed(count, inputs));
@@ -275,9 +328,9 @@ mod tests {
         Problem::builder().maximise("f", 1.0)
     }
 
-    /// Where a problem with this one objective is wrong.
-    fn objective_paths(objective: Objective) -> Vec<String> {
-        paths(Problem::builder().continuous("x", 0.0, 1.0).objective(objective))
+    /// Where a problem with this one output, measured alone, is wrong.
+    fn output_paths(output: Output) -> Vec<String> {
+        paths(Problem::builder().continuous("x", 0.0, 1.0).measured(output, 1.0))
     }
 
     proptest! {
@@ -302,22 +355,23 @@ mod tests {
             "parameters[0].high",
             "parameters[1].low",
             "parameters[2].choices[1]",
-            "objectives[1].name",
-            "objectives[0].cost",
-            "objectives[1].cost",
+            "outputs[1].name",
+            "measurements[1].name",
+            "measurements[0].cost",
+            "measurements[1].cost",
         ];
         assert_eq!(paths(builder), expected);
     }
 
     #[test]
     fn there_must_be_parameters_and_one_to_ten_objectives() {
-        assert_eq!(paths(Problem::builder()), ["parameters", "objectives"]);
+        assert_eq!(paths(Problem::builder()), ["parameters", "outputs"]);
         let many = |n: usize| {
             let start = Problem::builder().continuous("x", 0.0, 1.0);
             paths((0..n).fold(start, |b, i| b.maximise(format!("f{i}"), 1.0)))
         };
         assert!(many(10).is_empty());
-        assert_eq!(many(11), ["objectives"]);
+        assert_eq!(many(11), ["outputs"]);
     }
 
     #[test]
@@ -372,16 +426,20 @@ mod tests {
     #[test]
     fn costs_are_positive_and_finite() {
         for cost in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(objective_paths(Objective::maximise("f", cost)), ["objectives[0].cost"]);
+            let start = || Problem::builder().continuous("x", 0.0, 1.0);
+            assert_eq!(paths(start().maximise("f", cost)), ["measurements[0].cost"]);
+            let learned = start().maximise("f", Cost::time(cost));
+            assert_eq!(paths(learned), ["measurements[0].cost.guess"]);
         }
-        assert!(objective_paths(Objective::minimise("f", 1e-300)).is_empty());
+        let cheap = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1e-300);
+        assert!(paths(cheap).is_empty());
     }
 
     #[test]
     fn known_noise_is_finite_and_not_negative() {
-        let noise = |sd| objective_paths(Objective::maximise("f", 1.0).known_noise(sd));
+        let noise = |sd| output_paths(Output::maximise("f").known_noise(sd));
         for sd in [-1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(noise(sd), ["objectives[0].noise.known.sd"]);
+            assert_eq!(noise(sd), ["outputs[0].noise.known.sd"]);
         }
         for sd in [0.0, 1e-300, 1e6] {
             assert!(noise(sd).is_empty());
@@ -393,18 +451,18 @@ mod tests {
         let bad = GammaPrior { shape: 0.0, rate: f64::NAN };
         let priors = Priors { lengthscale: Some(bad), ..Priors::default() };
         assert_eq!(
-            objective_paths(Objective::maximise("f", 1.0).with_priors(priors)),
-            ["objectives[0].priors.lengthscale.shape", "objectives[0].priors.lengthscale.rate"]
+            output_paths(Output::maximise("f").with_priors(priors)),
+            ["outputs[0].priors.lengthscale.shape", "outputs[0].priors.lengthscale.rate"]
         );
         let hyper =
             KnownHyper { lengthscales: vec![0.0], outputscale: -1.0, noise: -1.0, mean: f64::NAN };
         assert_eq!(
-            objective_paths(Objective::maximise("f", 1.0).with_hyper(hyper)),
+            output_paths(Output::maximise("f").with_hyper(hyper)),
             [
-                "objectives[0].hyper.lengthscales[0]",
-                "objectives[0].hyper.outputscale",
-                "objectives[0].hyper.noise",
-                "objectives[0].hyper.mean"
+                "outputs[0].hyper.lengthscales[0]",
+                "outputs[0].hyper.outputscale",
+                "outputs[0].hyper.noise",
+                "outputs[0].hyper.mean"
             ]
         );
     }
@@ -423,15 +481,15 @@ mod tests {
             let hyper = KnownHyper { lengthscales, outputscale: 1.0, noise: 0.0, mean: 0.0 };
             let start = Problem::builder().continuous("x", 0.0, 1.0).integer("n", 1, 9);
             let start = start.categorical("c", ["a", "b", "c"]);
-            paths(start.objective(Objective::maximise("f", 1.0).with_hyper(hyper)))
+            paths(start.measured(Output::maximise("f").with_hyper(hyper), 1.0))
         };
         for count in [1, 5] {
             assert!(with(vec![0.5; count]).is_empty(), "{count}");
         }
         for count in [0, 2, 3, 4, 6] {
-            assert_eq!(with(vec![0.5; count]), ["objectives[0].hyper.lengthscales"], "{count}");
+            assert_eq!(with(vec![0.5; count]), ["outputs[0].hyper.lengthscales"], "{count}");
         }
-        assert_eq!(with(vec![1e-301]), ["objectives[0].hyper.lengthscales[0]"]);
+        assert_eq!(with(vec![1e-301]), ["outputs[0].hyper.lengthscales[0]"]);
     }
 
     #[test]
@@ -440,8 +498,8 @@ mod tests {
             let lengthscale = Some(GammaPrior { shape, rate });
             let priors = Priors { lengthscale, ..Priors::default() };
             assert_eq!(
-                objective_paths(Objective::maximise("f", 1.0).with_priors(priors)),
-                ["objectives[0].priors.lengthscale"]
+                output_paths(Output::maximise("f").with_priors(priors)),
+                ["outputs[0].priors.lengthscale"]
             );
         }
     }
@@ -456,9 +514,44 @@ mod tests {
         };
         let hyper =
             KnownHyper { lengthscales: vec![1.0; 3], outputscale: 1.0, noise: 0.0, mean: 0.0 };
-        let objectives = vec![Objective::maximise("f", 1.0).with_hyper(hyper)];
-        let problem = Problem { parameters: (0..1001).map(parameter).collect(), objectives };
+        let outputs = vec![Output::maximise("f").with_hyper(hyper)];
+        let measurements = vec![Measurement::new("f", ["f"], 1.0)];
+        let parameters = (0..1001).map(parameter).collect();
+        let problem = Problem { parameters, outputs, measurements };
         assert!(problem.check().is_err());
         assert_eq!(problem.check_replayable(), Ok(()));
+    }
+
+    #[test]
+    fn measurements_give_outputs_that_there_are_and_every_output_is_given() {
+        let start = || Problem::builder().continuous("x", 0.0, 1.0).output(Output::maximise("f"));
+        let measured = |outputs: &[&str]| {
+            paths(start().measurement(Measurement::new("run", outputs.iter().copied(), 1.0)))
+        };
+        assert!(measured(&["f"]).is_empty());
+        assert_eq!(measured(&[]), ["outputs[0]", "measurements[0].outputs"]);
+        assert_eq!(measured(&["f", "f"]), ["measurements[0].outputs[1]"]);
+        assert_eq!(measured(&["f", "g"]), ["measurements[0].outputs[1]"]);
+        assert_eq!(paths(start()), ["outputs[0]"]);
+        let formula = Output::minimise("mass").with_formula("x");
+        let known = start().output(formula.clone());
+        let known = known.measurement(Measurement::new("run", ["f"], 1.0));
+        assert!(paths(known).is_empty());
+        let both = start().output(formula);
+        let both = both.measurement(Measurement::new("run", ["f", "mass"], 1.0));
+        assert_eq!(paths(both), ["measurements[0].outputs"]);
+    }
+
+    #[test]
+    fn limits_of_constraints_are_finite_and_there_is_an_objective() {
+        let start = || Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0);
+        for limit in [f64::NAN, f64::INFINITY] {
+            let constrained = start().measured(Output::at_most("s", limit), 1.0);
+            assert_eq!(paths(constrained), ["outputs[1].limit"]);
+        }
+        let log = start().measured(Output::at_least("s", -1.0).log_scale(), 1.0);
+        assert_eq!(paths(log), ["outputs[1].limit"]);
+        let alone = Problem::builder().continuous("x", 0.0, 1.0);
+        assert_eq!(paths(alone.measured(Output::at_most("s", 1.0), 1.0)), ["outputs"]);
     }
 }

@@ -9,13 +9,13 @@ fn isotropic() -> Config {
 }
 
 /// The model of one objective on the unit square, from values at the given points.
-fn output(objective: &Objective, points: &Points, values: &[f64]) -> Output {
-    let observed = observed(objective, points, values);
+fn belief(output: &Output, points: &Points, values: &[f64]) -> Belief {
+    let observed = observed(output, points, values);
     let fitted = Surrogate::fit(&[observed], &isotropic());
-    fitted.unwrap().outputs.remove(0)
+    fitted.unwrap().objectives.remove(0)
 }
 
-fn observed<'a>(objective: &'a Objective, points: &'a Points, values: &[f64]) -> Observed<'a> {
+fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Observed<'a> {
     let row = |(i, value): (usize, &f64)| Row {
         evaluation: i as u64,
         x: points.row(i),
@@ -23,7 +23,8 @@ fn observed<'a>(objective: &'a Objective, points: &'a Points, values: &[f64]) ->
         searched: false,
     };
     Observed {
-        objective,
+        output,
+        limit: None,
         sign: 1.0,
         dim: 2,
         parameters: 2,
@@ -47,10 +48,10 @@ fn replicated(designs: usize, replicates: usize) -> (Points, Vec<f64>) {
 
 #[test]
 fn noise_is_fitted_from_all_replicates_however_many_designs_there_are() {
-    let objective = Objective::maximise("f", 1.0).noisy();
+    let output = Output::maximise("f").noisy();
     for designs in [FIT_DESIGNS - 50, FIT_DESIGNS + 50, 2 * FIT_DESIGNS - 1] {
         let (points, values) = replicated(designs, 3);
-        let output = output(&objective, &points, &values);
+        let belief = belief(&output, &points, &values);
         let variance = output.gp.noise() * output.map.scale().powi(2);
         // Its relative standard error is √(2/1,000) at most.
         assert!((variance / 0.25 - 1.0).abs() < 0.15, "{variance} from {designs} designs");
@@ -62,10 +63,10 @@ fn noise_is_fitted_from_all_replicates_however_many_designs_there_are() {
 
 #[test]
 fn values_at_the_same_design_are_merged_before_designs_are_left_out() {
-    let objective = Objective::maximise("f", 1.0).noisy();
+    let output = Output::maximise("f").noisy();
     let (points, values) = replicated(80, 20);
     assert!(values.len() > MODEL_DESIGNS);
-    let output = output(&objective, &points, &values);
+    let belief = belief(&output, &points, &values);
     assert_eq!((output.gp.len(), output.notes), (80, vec![]));
 }
 
@@ -89,8 +90,8 @@ fn old_hill() -> Points {
 fn the_best_designs_stay_in_a_model_however_old_they_are() {
     let points = old_hill();
     let values: Vec<f64> = points.rows().map(hill).collect();
-    let objective = Objective::maximise("f", 1.0);
-    let output = output(&objective, &points, &values);
+    let output = Output::maximise("f");
+    let belief = belief(&output, &points, &values);
     assert_eq!(output.gp.len(), MODEL_DESIGNS);
     let note = ModelNote::Subset { used: MODEL_DESIGNS, of: points.len() };
     assert!(output.notes.contains(&note), "{:?}", output.notes);
@@ -105,10 +106,10 @@ fn what_is_kept_does_not_depend_on_the_order_of_the_results() {
     let points = old_hill();
     let mut order: Vec<usize> = (0..points.len()).collect();
     Rng::new(3, 0).shuffle(&mut order);
-    let objective = Objective::maximise("f", 1.0);
+    let output = Output::maximise("f");
     let predictions = |points: &Points| {
         let values: Vec<f64> = points.rows().map(hill).collect();
-        let output = output(&objective, points, &values);
+        let belief = belief(&output, points, &values);
         let grid = sobol::cube(2, 50, 8).unwrap();
         output.gp.predict_many(&grid).unwrap()
     };

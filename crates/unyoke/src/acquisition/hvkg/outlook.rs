@@ -74,7 +74,7 @@ impl Work {
 impl<'a> Outlook<'a> {
     /// Nothing is observed.
     pub(super) fn now(surrogate: &'a Surrogate, reference: &'a [f64]) -> Self {
-        let models = surrogate.outputs.iter();
+        let models = surrogate.objectives.iter();
         let model = |gp| Model { ahead: Lookahead::still(gp), deviation: 0.0 };
         Self { models: models.map(|output| model(&output.gp)).collect(), reference }
     }
@@ -87,7 +87,7 @@ impl<'a> Outlook<'a> {
         x: &[f64],
     ) -> Result<Self> {
         let mut outlook = Self::now(surrogate, reference);
-        for (k, output) in surrogate.outputs.iter().enumerate() {
+        for (k, output) in surrogate.objectives.iter().enumerate() {
             if observed.includes(k) {
                 let ahead = Lookahead::new(&output.gp, x)?;
                 let deviation = (ahead.variance() + output.gp.noise()).sqrt();
@@ -192,7 +192,7 @@ pub(super) struct OneShot<'a> {
 impl OneShot<'_> {
     /// The value at `all`, which holds x and then the sets, all of one size, one after another.
     pub(super) fn evaluate(&mut self, all: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let dim = self.surrogate.outputs.first().map_or(0, |output| output.gp.dim());
+        let dim = self.surrogate.objectives.first().map_or(0, |output| output.gp.dim());
         let (x, sets) = all.split_at(dim);
         let (in_x, in_sets) = gradient.split_at_mut(dim);
         let outlook = Outlook::after(self.surrogate, self.reference, self.observed, x)?;

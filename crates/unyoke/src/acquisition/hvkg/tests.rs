@@ -6,7 +6,7 @@ use crate::design::Design;
 use crate::error::Error;
 use crate::problem::Problem;
 use crate::study::Study;
-use crate::surrogate::Output;
+use crate::surrogate::Belief;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use unyoke_math::data::{Data, Standardizer};
@@ -14,8 +14,8 @@ use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
 use unyoke_math::pareto::hypervolume;
 
-fn output(gp: Gp) -> Output {
-    Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+fn output(gp: Gp) -> Belief {
+    Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
 }
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Process {
 }
 
 impl Process {
-    fn output(&self) -> Output {
+    fn output(&self) -> Belief {
         let data = Data::new(&Points::from_rows(2, &self.x).unwrap(), &self.y).unwrap();
         let kernel =
             Kernel::new(Family::Matern52, 2, &self.lengthscales, self.outputscale).unwrap();
@@ -62,7 +62,7 @@ fn hypervolumes_of_fantasies_match_the_recorded_ones() {
     let cases: Vec<Case> = serde_json::from_str(text).unwrap();
     assert!(cases.len() >= 2);
     for case in cases {
-        let surrogate = Surrogate { outputs: case.gps.iter().map(Process::output).collect() };
+        let surrogate = Surrogate::of_objectives(case.gps.iter().map(Process::output).collect());
         let volumes = &case.hypervolume_per_fantasy;
         for (observed, expected) in [
             (Observed::One(0), &volumes.objective_0),
@@ -86,7 +86,7 @@ fn hypervolumes_of_fantasies_match_the_recorded_ones() {
 }
 
 /// A model of a smooth random function of `dim` inputs.
-fn random_output(rng: &mut Rng, dim: usize, n: usize, lengthscale: f64) -> Output {
+fn random_output(rng: &mut Rng, dim: usize, n: usize, lengthscale: f64) -> Belief {
     let kernel = Kernel::new(Family::Matern52, dim, &[lengthscale], 1.0).unwrap();
     let prior = Gp::new(kernel.clone(), 0.0, 0.0, &Data::empty(dim)).unwrap();
     let path = unyoke_math::path::Path::draw(&prior, 128, rng);
@@ -101,7 +101,7 @@ fn random_surrogate(rng: &mut Rng, dim: usize, objectives: usize) -> Surrogate {
         let (n, lengthscale) = (6 + rng.below(14), 0.3 + 0.9 * rng.uniform());
         random_output(rng, dim, n, lengthscale)
     };
-    Surrogate { outputs: (0..objectives).map(one).collect() }
+    Surrogate::of_objectives((0..objectives).map(one).collect())
 }
 
 fn space(dim: usize, objectives: usize) -> Space {
@@ -269,7 +269,7 @@ fn gains_are_numbers_and_never_negative_whatever_the_models() {
         for round in 0..2 {
             if round == 1 {
                 // All objectives the same: a front of one point.
-                surrogate.outputs = vec![surrogate.outputs[0].clone(); objectives];
+                surrogate.objectives = vec![surrogate.objectives[0].clone(); objectives];
             }
             for reference in [None, Some(vec![9.0; objectives]), Some(vec![-1e300; objectives])] {
                 let given =

@@ -38,10 +38,10 @@ pub(crate) fn draw_fronts(
 /// Draws a function per objective and finds their Pareto set by NSGA-II, with the effort of the
 /// published run.
 fn draw_front(surrogate: &Surrogate, space: &Space, seed: u64) -> math::Result<SampledFront> {
-    let draw = |(m, output): (usize, &crate::surrogate::Output)| {
+    let draw = |(m, output): (usize, &crate::surrogate::Belief)| {
         Path::draw(&output.gp, WAVES, &mut Rng::new(seed, m as u64))
     };
-    let paths: Vec<Path> = surrogate.outputs.iter().enumerate().map(draw).collect();
+    let paths: Vec<Path> = surrogate.objectives.iter().enumerate().map(draw).collect();
     let nsga2 = Nsga2 { population: 100, generations: 500, offspring: 10, ..Nsga2::default() };
     let found = nsga2.run(space.dim(), &Points::new(space.dim()), seed, |designs| {
         // A wrong shape makes the search end with its error.

@@ -52,7 +52,7 @@ fn jes_lb_matches_the_recorded_figures() {
         serde_json::from_str(include_str!("../../../tests/golden/jes_lb.json")).unwrap();
     assert!(cases.len() >= 2);
     for case in cases {
-        let surrogate = Surrogate { outputs: case.gps.iter().map(Process::output).collect() };
+        let surrogate = Surrogate::of_objectives(case.gps.iter().map(Process::output).collect());
         let fronts: Vec<SampledFront> =
             case.pareto_samples.iter().map(|sample| front(&sample.set, &sample.front)).collect();
         assert_eq!(case.noise_free_variance, NOISE_FREE);
@@ -80,8 +80,8 @@ fn jes_lb_matches_the_recorded_figures() {
 
 /// Fronts of random designs, with values that the models find possible.
 fn random_fronts(rng: &mut Rng, surrogate: &Surrogate, count: usize) -> Vec<SampledFront> {
-    let objectives = surrogate.outputs.len();
-    let dim = surrogate.outputs[0].gp.dim();
+    let objectives = surrogate.objectives.len();
+    let dim = surrogate.objectives[0].gp.dim();
     let draw = |_| {
         let designs: Vec<Vec<f64>> =
             (0..6).map(|_| (0..dim).map(|_| rng.uniform()).collect()).collect();
@@ -134,7 +134,7 @@ fn drawn_fronts_are_thin_non_dominated_and_the_same_for_the_same_seed() {
     let mut rng = Rng::new(6, 0);
     let mut surrogate = few_objectives(&mut rng, 2);
     let kernel = || Kernel::new(Family::Matern52, 2, &[0.3], 1.0).unwrap();
-    for output in &mut surrogate.outputs {
+    for output in &mut surrogate.objectives {
         output.gp = Gp::new(kernel(), 0.0, 1e-4, &Data::empty(2)).unwrap();
     }
     let space = unit_square(2);

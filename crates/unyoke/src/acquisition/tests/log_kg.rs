@@ -21,7 +21,7 @@ fn cases() -> Vec<(Surrogate, Case)> {
     let text = include_str!("../../../tests/golden/log_kg.json");
     let cases: Vec<Case> = serde_json::from_str(text).unwrap();
     let surrogate =
-        |case: &Case| Surrogate { outputs: case.gps.iter().map(Process::output).collect() };
+        |case: &Case| Surrogate::of_objectives(case.gps.iter().map(Process::output).collect());
     cases.into_iter().map(|case| (surrogate(&case), case)).collect()
 }
 

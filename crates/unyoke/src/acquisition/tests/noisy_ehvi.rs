@@ -28,9 +28,9 @@ fn expected_hypervolume_improvement_agrees_with_monte_carlo() {
             let values: Vec<f64> = (0..9).map(|_| rng.normal()).collect();
             let kernel = Kernel::new(Family::Matern52, 2, &[0.3], 1.0).unwrap();
             let gp = Gp::new(kernel, 0.0, 1e-8, &Data::new(&known, &values).unwrap()).unwrap();
-            Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+            Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
         };
-        let surrogate = Surrogate { outputs: (0..objectives).map(output).collect() };
+        let surrogate = Surrogate::of_objectives((0..objectives).map(output).collect());
         let reference = vec![-1.0; objectives];
         let front = surrogate.means(&known).unwrap();
         let before = hypervolume(&front, &reference).unwrap();
@@ -38,7 +38,7 @@ fn expected_hypervolume_improvement_agrees_with_monte_carlo() {
         let mut hopeful = 0;
         for x in sobol::cube(2, 8, 6).unwrap().rows() {
             let predictions: Vec<_> =
-                surrogate.outputs.iter().map(|output| output.gp.predict(x).unwrap()).collect();
+                surrogate.objectives.iter().map(|output| output.gp.predict(x).unwrap()).collect();
             let count = 1 << 15;
             let mut sum = 0.0;
             for z in sobol::normals(objectives, count, 5).unwrap().rows() {
@@ -74,7 +74,7 @@ fn uncertainty_about_the_front_is_counted() {
         let normals = sobol::normals(14, count, 3).unwrap();
         let draw = |m: usize| {
             let own = normals.rows().map(|z| &z[7 * m..7 * (m + 1)]);
-            let joint = surrogate.outputs[m].gp.joint(&designs).unwrap();
+            let joint = surrogate.objectives[m].gp.joint(&designs).unwrap();
             joint.sample(&Points::from_rows(7, own).unwrap()).unwrap()
         };
         let draws = [draw(0), draw(1)];
@@ -111,9 +111,9 @@ fn there_is_a_slope_where_no_improvement_is_left() {
         let values: Vec<f64> = known.rows().map(|x| 100.0 * sign * x[0]).collect();
         let kernel = Kernel::new(Family::Matern52, 2, &[2.0], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, 1e-4, &Data::new(&known, &values).unwrap()).unwrap();
-        Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     };
-    let surrogate = Surrogate { outputs: vec![output(1.0), output(1.0)] };
+    let surrogate = Surrogate::of_objectives(vec![output(1.0), output(1.0)]);
     let nehvi = NoisyEhvi::new(&surrogate, &known, None, 2).unwrap();
     let mut gradient = vec![0.0; 2];
     let log = nehvi.evaluator(0)(&[0.3, 0.5], Some(&mut gradient));

@@ -28,7 +28,7 @@ fn par_ego_is_the_expected_improvement_of_its_utility() {
         let par_ego = ParEgo::new(&surrogate, &known, &weights).unwrap();
         for x in sobol::cube(3, 6, 2).unwrap().rows() {
             let predictions: Vec<_> =
-                surrogate.outputs.iter().map(|output| output.gp.predict(x).unwrap()).collect();
+                surrogate.objectives.iter().map(|output| output.gp.predict(x).unwrap()).collect();
             let count = 200_000;
             let mut sum = 0.0;
             for _ in 0..count {
@@ -56,7 +56,7 @@ fn par_ego_is_the_mean_of_softened_improvements_at_its_nodes_however_small() {
         let par_ego = ParEgo::new(&surrogate, &known, &weights).unwrap();
         for x in sobol::cube(3, 20, 2).unwrap().rows() {
             let predictions: Vec<_> =
-                surrogate.outputs.iter().map(|output| output.gp.predict(x).unwrap()).collect();
+                surrogate.objectives.iter().map(|output| output.gp.predict(x).unwrap()).collect();
             let softened = |z: &[f64]| {
                 let pairs = predictions.iter().zip(z);
                 let y: Vec<f64> = pairs.map(|(p, z)| p.mean + p.variance.sqrt() * z).collect();

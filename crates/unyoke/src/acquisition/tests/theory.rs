@@ -12,8 +12,8 @@ const DRAWS: usize = 4000;
 /// Values of all objectives at the designs of a set, drawn together from the posterior: for each
 /// draw, a row per objective.
 fn draws(surrogate: &Surrogate, set: &Points, rng: &mut Rng) -> Vec<Vec<Vec<f64>>> {
-    let means: Vec<Vec<f64>> = surrogate.outputs.iter().map(|o| o.gp.means(set).unwrap()).collect();
-    let factors = surrogate.outputs.iter().map(|o| latent_factor(&o.gp, set, 1e-10).unwrap());
+    let means: Vec<Vec<f64>> = surrogate.objectives.iter().map(|o| o.gp.means(set).unwrap()).collect();
+    let factors = surrogate.objectives.iter().map(|o| latent_factor(&o.gp, set, 1e-10).unwrap());
     let factors: Vec<_> = factors.collect();
     let mut draw = |m: usize| {
         let normals: Vec<f64> = (0..set.len()).map(|_| rng.normal()).collect();
@@ -63,7 +63,7 @@ fn no_gain_exceeds_the_residual_uncertainty() {
         let drawn = draws(&surrogate, &set, &mut rng);
         for weights in weights.rows() {
             let now: Vec<Vec<f64>> =
-                surrogate.outputs.iter().map(|o| o.gp.means(&set).unwrap()).collect();
+                surrogate.objectives.iter().map(|o| o.gp.means(&set).unwrap()).collect();
             let [most, error] = estimate(drawn.iter().map(|values| best(weights, values)));
             let residual = most - best(weights, &now);
             assert!(residual > 0.0);
@@ -83,9 +83,9 @@ fn an_evaluation_is_expected_to_lower_the_residual_uncertainty_by_its_gain() {
     let mut compared = 0;
     for (surrogate, set, weights, _) in rounds() {
         let now: Vec<Vec<f64>> =
-            surrogate.outputs.iter().map(|o| o.gp.means(&set).unwrap()).collect();
+            surrogate.objectives.iter().map(|o| o.gp.means(&set).unwrap()).collect();
         let (m, x) = (set.len() % 2, set.row(5));
-        let gp = &surrogate.outputs[m].gp;
+        let gp = &surrogate.objectives[m].gp;
         let prediction = gp.predict(x).unwrap();
         let deviation = (prediction.variance + gp.noise()).sqrt();
         for weights in weights.rows() {
