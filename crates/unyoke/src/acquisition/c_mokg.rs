@@ -31,6 +31,15 @@ impl<'a> CMokg<'a> {
     }
 }
 
+#[cfg(test)]
+impl<'a> CMokg<'a> {
+    /// Each objective alone.
+    pub(crate) fn one_by_one(shared: Scalarised<'a>) -> Self {
+        let observed = (0..shared.objectives()).map(|m| vec![Place::Objective(m)]).collect();
+        Self { shared, observed }
+    }
+}
+
 impl Acquisition for CMokg<'_> {
     fn options(&self) -> usize {
         self.observed.len()

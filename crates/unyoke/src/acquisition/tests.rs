@@ -110,7 +110,7 @@ fn decoupled_gains_and_gradients_match_the_recorded_ones() {
         for at in &case.points {
             for (q, weights) in case.weights.iter().enumerate() {
                 let shared = Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
-                let acquisition = CMokg::new(shared);
+                let acquisition = CMokg::one_by_one(shared);
                 for m in 0..2 {
                     let (gain, gradient) = evaluate(&acquisition, m, &at.x);
                     assert_close(gain, at.decoupled[m][q], GAINS, "gain");
@@ -152,7 +152,7 @@ fn both_coupled_forms_match_the_recorded_ones() {
 fn an_expectation_over_weights_is_the_mean_of_its_parts() {
     for (surrogate, case) in cases() {
         let weights = Points::from_rows(2, &case.weights).unwrap();
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
         for at in &case.points {
             for m in 0..2 {
                 let (gain, _) = evaluate(&acquisition, m, &at.x);
@@ -185,7 +185,7 @@ fn gradients_match_finite_differences_for_three_objectives() {
         let weights = sobol::simplex(3, 8, round).unwrap();
         let shared = || Scalarised::new(&surrogate, &set, &weights).unwrap();
         let forms: [Box<dyn Acquisition>; 3] = [
-            Box::new(CMokg::new(shared())),
+            Box::new(CMokg::one_by_one(shared())),
             Box::new(MaKg::new(shared(), Observation::Scalarised).unwrap()),
             Box::new(MaKg::new(shared(), Observation::Vector).unwrap()),
         ];
@@ -221,7 +221,7 @@ fn gains_are_never_negative_and_their_logarithm_never_nan() {
         let surrogate = random_surrogate(&mut rng);
         let set = sobol::cube(4, 30, round).unwrap();
         let weights = sobol::simplex(3, 4, round).unwrap();
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &set, &weights).unwrap());
         for option in 0..3 {
             let mut evaluate = acquisition.evaluator(option);
             for x in set.rows() {
