@@ -61,6 +61,10 @@ pub enum Parameter {
         /// How distances between values are measured.
         #[serde(default, skip_serializing_if = "is_default")]
         scale: Scale,
+        /// The distance between two values suggested, which are low, low + step and so on as far
+        /// as high; without it, any number is.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<f64>,
     },
     /// Any whole number between two bounds, both included.
     Integer {
@@ -74,12 +78,15 @@ pub enum Parameter {
         #[serde(default, skip_serializing_if = "is_default")]
         scale: Scale,
     },
-    /// One of a list of choices without any order.
+    /// One of a list of choices.
     Categorical {
         /// Its name in every design.
         name: String,
         /// The choices, all different.
         choices: Vec<String>,
+        /// Whether they stand in an order in which neighbours are alike, as sizes do.
+        #[serde(default, skip_serializing_if = "is_default")]
+        ordered: bool,
     },
 }
 
@@ -339,6 +346,7 @@ impl Parameter {
     fn inputs(&self) -> usize {
         match self {
             Self::Continuous { .. } | Self::Integer { .. } => 1,
+            Self::Categorical { ordered: true, .. } => 1,
             Self::Categorical { choices, .. } => choices.len().min(MOST_INPUTS),
         }
     }
@@ -480,13 +488,19 @@ impl ProblemBuilder {
     /// Adds a number between `low` and `high`.
     pub fn continuous(self, name: impl Into<String>, low: f64, high: f64) -> Self {
         let name = name.into();
-        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Linear })
+        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Linear, step: None })
     }
 
     /// Adds a number between `low` and `high` of which the ratios matter.
     pub fn continuous_log(self, name: impl Into<String>, low: f64, high: f64) -> Self {
         let name = name.into();
-        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Log })
+        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Log, step: None })
+    }
+
+    /// Adds a number that is `low`, `low + step` and so on as far as `high`.
+    pub fn stepped(self, name: impl Into<String>, low: f64, high: f64, step: f64) -> Self {
+        let (name, scale, step) = (name.into(), Scale::Linear, Some(step));
+        self.parameter(Parameter::Continuous { name, low, high, scale, step })
     }
 
     /// Adds a whole number from `low` to `high`.
@@ -508,7 +522,17 @@ impl ProblemBuilder {
         choices: impl IntoIterator<Item = C>,
     ) -> Self {
         let choices = choices.into_iter().map(Into::into).collect();
-        self.parameter(Parameter::Categorical { name: name.into(), choices })
+        self.parameter(Parameter::Categorical { name: name.into(), choices, ordered: false })
+    }
+
+    /// Adds a choice from a list in which neighbours are alike, as sizes are.
+    pub fn ordered<C: Into<String>>(
+        self,
+        name: impl Into<String>,
+        choices: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let choices = choices.into_iter().map(Into::into).collect();
+        self.parameter(Parameter::Categorical { name: name.into(), choices, ordered: true })
     }
 
     /// Adds a parameter.
@@ -600,6 +624,22 @@ mod tests {
             .build()
             .unwrap();
         assert_eq!(serde_json::from_str::<Problem>(text).unwrap(), problem);
+    }
+
+    #[test]
+    fn steps_and_orders_are_written_only_where_there_are_any() {
+        let problem = Problem::builder()
+            .stepped("t", 0.0, 1.0, 0.25)
+            .ordered("size", ["S", "M"])
+            .maximise("f", 1.0)
+            .build()
+            .unwrap();
+        let text = serde_json::to_string(&problem.parameters).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"type":"continuous","name":"t","low":0.0,"high":1.0,"step":0.25},{"type":"categorical","name":"size","choices":["S","M"],"ordered":true}]"#
+        );
+        assert_eq!(serde_json::from_str::<Vec<Parameter>>(&text).unwrap(), problem.parameters);
     }
 
     #[test]

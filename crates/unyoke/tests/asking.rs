@@ -33,7 +33,7 @@ fn parameter(name: String) -> impl Strategy<Value = Parameter> {
     let [a, b, c] = [name.clone(), name.clone(), name];
     prop_oneof![
         number.prop_map(move |(low, high, scale)| {
-            Parameter::Continuous { name: a.clone(), low, high, scale }
+            Parameter::Continuous { name: a.clone(), low, high, scale, step: None }
         }),
         integer.prop_map(move |(low, width, log)| {
             let scale = if log { Scale::Log } else { Scale::Linear };
@@ -41,7 +41,7 @@ fn parameter(name: String) -> impl Strategy<Value = Parameter> {
         }),
         choices.prop_map(move |count| {
             let choices = (0..count).map(|i| format!("choice {i}")).collect();
-            Parameter::Categorical { name: c.clone(), choices }
+            Parameter::Categorical { name: c.clone(), choices, ordered: false }
         }),
     ]
 }
@@ -283,5 +283,11 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
 }
 
 fn x(i: usize) -> Parameter {
-    Parameter::Continuous { name: format!("x{i}"), low: 0.0, high: 1.0, scale: Scale::Linear }
+    Parameter::Continuous {
+        name: format!("x{i}"),
+        low: 0.0,
+        high: 1.0,
+        scale: Scale::Linear,
+        step: None,
+    }
 }

@@ -18,6 +18,10 @@ const MOST_STEPS: i64 = 1 << 52;
 /// On a logarithmic scale rounding errors grow with the value; up to here they stay below a half.
 const LOG_INTEGER_LIMIT: i64 = 1 << 44;
 
+/// Smaller steps, relative to the larger bound, do not survive rounding errors: on a log scale these
+/// grow to some hundred times those of a double.
+const SMALLEST_STEP: f64 = 1.0 / (1u64 << 40) as f64;
+
 /// Dividing the dominated region into boxes becomes hopeless beyond.
 const MOST_OBJECTIVES: usize = 10;
 
@@ -62,8 +66,11 @@ impl Mistakes {
         for (i, parameter) in parameters.iter().enumerate() {
             let path = format!("parameters[{i}]");
             match parameter {
-                Parameter::Continuous { low, high, scale, .. } => {
+                Parameter::Continuous { low, high, scale, step, .. } => {
                     self.continuous(&path, *low, *high, *scale);
+                    if let Some(step) = step {
+                        self.step(&path, *low, *high, *step);
+                    }
                 }
                 Parameter::Integer { low, high, scale, .. } => {
                     self.integer(&path, *low, *high, *scale);
@@ -101,6 +108,25 @@ impl Mistakes {
             self.add(format!("{path}.low"), format!("is {low}, above high, which is {high}"));
         } else if low.is_finite() && high.is_finite() && !(high - low).is_finite() {
             self.add(format!("{path}.high"), "is too far above low: the difference overflows");
+        }
+    }
+
+    fn step(&mut self, path: &str, low: f64, high: f64, step: f64) {
+        let path = format!("{path}.step");
+        self.positive(path.clone(), step);
+        // Equal bounds make a constant, whatever the step.
+        let is_range = low < high && (high - low).is_finite();
+        if !(is_range && step.is_finite() && step > 0.0) {
+            return;
+        }
+        // 0.3 − 0.1 is less than 0.2.
+        if step > (high - low) * (1.0 + 1e-9) {
+            let message = format!("is {step}, more than from low to high: only low would be left");
+            self.add(path, message);
+        } else if step < low.abs().max(high.abs()) * SMALLEST_STEP {
+            let message =
+                format!("is {step}, too small beside the bounds to be exact; leave it out");
+            self.add(path, message);
         }
     }
 
@@ -397,6 +423,29 @@ mod tests {
     }
 
     #[test]
+    fn steps_are_positive_fit_between_the_bounds_and_are_not_too_many() {
+        let step = |low, high, step| paths(start().stepped("x", low, high, step));
+        for bad in [0.0, -0.1, f64::NAN, f64::INFINITY, 1.1, 1e-13] {
+            assert_eq!(step(0.0, 1.0, bad), ["parameters[0].step"], "{bad}");
+        }
+        assert_eq!(step(1e15, 1e15 + 1.0, 0.5), ["parameters[0].step"]);
+        assert_eq!(step(1.0, 0.0, 0.1), ["parameters[0].low"]);
+        for (low, high, good) in
+            [(0.0, 1.0, 1.0), (0.1, 0.3, 0.2), (3.0, 3.0, 9.0), (0.0, 1.0, 1e-12)]
+        {
+            assert!(step(low, high, good).is_empty(), "{good}");
+        }
+        let log = Parameter::Continuous {
+            name: "x".into(),
+            low: 0.1,
+            high: 1e9,
+            scale: Scale::Log,
+            step: Some(0.1),
+        };
+        assert!(paths(start().parameter(log)).is_empty());
+    }
+
+    #[test]
     fn integers_that_would_not_be_exact_are_refused() {
         assert_eq!(
             paths(start().integer("n", 0, (1 << 53) + 2)),
@@ -511,6 +560,7 @@ mod tests {
             low: 0.0,
             high: 1.0,
             scale: Scale::Linear,
+            step: None,
         };
         let hyper =
             KnownHyper { lengthscales: vec![1.0; 3], outputscale: 1.0, noise: 0.0, mean: 0.0 };
