@@ -20,7 +20,8 @@ fn study(dim: usize, counts: &[usize], config: Config) -> Study {
     for (m, &count) in counts.iter().enumerate() {
         for x in sobol::cube(dim, count, m as u64).unwrap().rows() {
             let frequency = 9.0 / (1.0 + 3.0 * m as f64);
-            let value = x.iter().enumerate().map(|(d, v)| (frequency * v + d as f64).sin()).sum();
+            let value: f64 =
+                x.iter().enumerate().map(|(d, v)| (frequency * v + d as f64).sin()).sum();
             let design: Design = (0..dim).map(|d| (format!("x{d}"), x[d].into())).collect();
             study.tell_result(design, &format!("f{m}"), value).unwrap();
         }

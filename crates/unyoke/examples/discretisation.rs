@@ -10,7 +10,7 @@
 use rayon::prelude::*;
 use std::error::Error;
 use std::time::Instant;
-use unyoke::{Config, Design, Discretisation, Problem, Study, Units};
+use unyoke::{Config, Design, Discretisation, Origin, Problem, Study, Units};
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
@@ -242,8 +242,8 @@ fn run(
         let begun = Instant::now();
         let suggestion = study.ask()?;
         let seconds = begun.elapsed().as_secs_f64();
-        let (x, k) = (coordinates(&suggestion.design), objective(&suggestion.objective));
-        if !suggestion.is_initial() {
+        let (x, k) = (coordinates(&suggestion.design), objective(&suggestion.measurement));
+        if suggestion.origin != Origin::Initial {
             while run.received.len() < PARTS.len()
                 && spent + suggestion.cost > PARTS[run.received.len()] * budget
             {
@@ -282,7 +282,7 @@ fn received(truth: &Truth, study: &Study, weights: &Points) -> Result<Vec<f64>> 
     let utilities = truth.utilities(weights, &designs)?;
     let pick = |(lambda, utilities): (&[f64], &[f64])| {
         let predicted = points.iter().map(|point| {
-            point.objectives.iter().zip(lambda).map(|(forecast, w)| w * forecast.mean).sum()
+            point.outputs.iter().zip(lambda).map(|(forecast, w)| w * forecast.mean).sum()
         });
         let predicted: Vec<f64> = predicted.collect();
         largest(&predicted, 1).first().map_or(f64::NAN, |&i| utilities[i])

@@ -25,14 +25,14 @@ fn main() -> Result<()> {
         study.tell_result(design, "impurity", 0.1 * t * c.sqrt())?;
     }
     let suggestion = study.suggest()?;
-    println!("next: {} at {}", suggestion.objective, suggestion.design);
+    println!("next: {} at {}", suggestion.measurement, suggestion.design);
     for row in &suggestion.options {
         let flips = row
             .break_even_cost
             .map_or("never".to_owned(), |cost| format!("at a cost of {cost:.2}"));
         println!(
             "  {:<9} gain {:.4}  cost {:>3}  per cost {:.4}  flips {flips}",
-            row.objectives.join(" + "),
+            row.measurements.join(" + "),
             row.gain(),
             row.cost,
             row.gain_per_cost(),
@@ -43,6 +43,6 @@ fn main() -> Result<()> {
     }
     // A costlier impurity measurement may change the choice.
     study.set_cost("impurity", 200.0)?;
-    println!("if impurity cost 200: {}", study.suggest()?.objective);
+    println!("if impurity cost 200: {}", study.suggest()?.measurement);
     Ok(())
 }

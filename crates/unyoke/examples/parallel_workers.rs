@@ -3,14 +3,14 @@
 //! `cargo run --release -p unyoke --example parallel_workers`
 #![allow(clippy::print_stdout)]
 
-use unyoke::{Config, MemoryJournal, Objective, Problem, Result, Study};
+use unyoke::{Config, MemoryJournal, Output, Problem, Result, Study};
 
 fn main() -> Result<()> {
     let problem = Problem::builder()
         .integer("layers", 1, 8)
         .continuous_log("rate", 1e-4, 1e-1)
         .categorical("optimiser", ["adam", "sgd", "lion"])
-        .objective(Objective::maximise("accuracy", 20.0).noisy())
+        .measured(Output::maximise("accuracy").noisy(), 20.0)
         .minimise("latency", 1.0)
         .build()?;
     let journal = MemoryJournal::default();
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
         for (worker, suggestion) in study.ask_many(4)?.into_iter().enumerate() {
             let layers = suggestion.design.real("layers").unwrap_or_default();
             let rate = suggestion.design.real("rate").unwrap_or_default();
-            match suggestion.objective.as_str() {
+            match suggestion.measurement.as_str() {
                 "accuracy" if rate > 0.05 => {
                     study.tell_failure(suggestion.evaluation, "diverged")?
                 }
@@ -33,13 +33,13 @@ fn main() -> Result<()> {
             }
             println!(
                 "round {round}, worker {worker}: {} at {}",
-                suggestion.objective, suggestion.design
+                suggestion.measurement, suggestion.design
             );
         }
     }
     // The journal is the study: whoever opens it goes on where this one stopped.
     let reopened = Study::open(journal)?;
     assert_eq!(reopened.suggest()?, study.suggest()?);
-    println!("spent {}, next {}", reopened.spent(), reopened.suggest()?.objective);
+    println!("spent {}, next {}", reopened.spent(), reopened.suggest()?.measurement);
     Ok(())
 }

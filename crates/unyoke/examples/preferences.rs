@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     for _ in 0..20 {
         let suggestion = study.ask()?;
         let x = suggestion.design.real("x").unwrap_or_default();
-        let value = match suggestion.objective.as_str() {
+        let value = match suggestion.measurement.as_str() {
             "comfort" => 1.0 - x * x,
             _ => (3.0 * x).sin() + x,
         };
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     for weights in [[3.0, 1.0], [1.0, 1.0], [1.0, 3.0]] {
         let best = study.best_for(&weights)?;
         let values: Vec<String> =
-            best.objectives.iter().map(|f| format!("{:.3} ± {:.3}", f.mean, f.sd)).collect();
+            best.outputs.iter().map(|f| format!("{:.3} ± {:.3}", f.mean, f.sd)).collect();
         println!("weights {weights:?}: {} at {}", values.join(", "), best.design);
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Every algorithm runs a short study: inside the bounds, with evaluations pending, with costs.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use unyoke::{Algorithm, Config, Design, Error, FrontSearch, Note, Problem, Study};
+use unyoke::{Algorithm, Config, Design, Error, FrontSearch, Origin, Problem, Study};
 
 const RIVALS: [Algorithm; 4] =
     [Algorithm::JesLbD, Algorithm::JesLbC, Algorithm::Parego, Algorithm::Nehvi];
@@ -43,10 +43,10 @@ fn run(algorithm: Algorithm, costs: [f64; 2], count: usize) -> (Study, Vec<Strin
     while chosen.len() < count {
         let suggestion = study.ask().unwrap();
         assert_inside(&suggestion.design);
-        if !suggestion.is_initial() {
-            chosen.push(suggestion.objective.clone());
+        if suggestion.origin != Origin::Initial {
+            chosen.push(suggestion.measurement.clone());
         }
-        let value = value(&suggestion.design, &suggestion.objective);
+        let value = value(&suggestion.design, &suggestion.measurement);
         study.tell(suggestion.evaluation, value).unwrap();
     }
     (study, chosen)
@@ -91,7 +91,7 @@ fn evaluations_that_are_pending_are_not_asked_for_again() {
         for (i, one) in asked.iter().enumerate() {
             assert_inside(&one.design);
             for other in &asked[..i] {
-                let same = one.design == other.design && one.objective == other.objective;
+                let same = one.design == other.design && one.measurement == other.measurement;
                 assert!(!same, "{algorithm:?} asked twice for {one:?}");
             }
         }
@@ -111,8 +111,8 @@ fn costs_are_divided_by_and_explained() {
             if !next.options.is_empty() {
                 break next;
             }
-            assert!(next.notes.iter().all(|note| *note != Note::NoExpectedGain), "{algorithm:?}");
-            study.tell(next.evaluation, value(&next.design, &next.objective)).unwrap();
+            assert_ne!(next.origin, Origin::Explored, "{algorithm:?}");
+            study.tell(next.evaluation, value(&next.design, &next.measurement)).unwrap();
         };
         let expected = if algorithm.is_coupled() { vec![3.0] } else { vec![1.0, 2.0] };
         let costs: Vec<f64> = suggestion.options.iter().map(|row| row.cost).collect();
@@ -166,7 +166,7 @@ fn a_score_is_the_gain_that_the_suggestion_reports_for_the_same_design() {
         let best = &suggestion.options[suggestion.chosen.unwrap()];
         let scored = study.score(std::slice::from_ref(&best.design)).unwrap();
         assert_eq!(scored[0].len(), if algorithm.is_coupled() { 1 } else { 2 });
-        let row = scored[0].iter().find(|row| row.objectives == best.objectives).unwrap();
+        let row = scored[0].iter().find(|row| row.measurements == best.measurements).unwrap();
         let difference = (row.log_gain - best.log_gain).abs();
         assert!(difference < 1e-6, "{algorithm:?}: {} and {}", row.log_gain, best.log_gain);
         assert_eq!(row.cost, best.cost);

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
     Algorithm, Config, Design, Deterministic, Discretisation, Event, FrontSearch, GammaPrior,
-    Initial, Journal, KnownHyper, Lengthscales, MemoryJournal, Noise, Objective, Parameter,
-    Preference, Priors, Problem, Scale, Search, Study, Units,
+    Initial, Journal, KnownHyper, Lengthscales, Measurement, MemoryJournal, Noise, Output,
+    Parameter, Preference, Priors, Problem, Scale, Search, Study, Units,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -64,7 +64,8 @@ fn hyper() -> impl Strategy<Value = KnownHyper> {
     )
 }
 
-fn objective(name: String) -> impl Strategy<Value = Objective> {
+/// An output, and what measuring it alone costs.
+fn objective(name: String) -> impl Strategy<Value = (Output, f64)> {
     let noise = prop_oneof![
         Just(Noise::Deterministic),
         Just(Noise::Noisy),
@@ -80,10 +81,10 @@ fn objective(name: String) -> impl Strategy<Value = Objective> {
         move |(more, cost, noise, priors, hyper)| {
             let name = name.clone();
             let plain = match more {
-                true => Objective::maximise(name, cost),
-                false => Objective::minimise(name, cost),
+                true => Output::maximise(name),
+                false => Output::minimise(name),
             };
-            Objective { noise, priors, hyper, ..plain }
+            (Output { noise, priors, hyper, ..plain }, cost)
         },
     )
 }
@@ -93,7 +94,14 @@ fn problem() -> impl Strategy<Value = Problem> {
         .prop_flat_map(|n| (0..n).map(|i| parameter(format!("p{i}"))).collect::<Vec<_>>());
     let objectives = (1..4usize)
         .prop_flat_map(|n| (0..n).map(|i| objective(format!("f{i}"))).collect::<Vec<_>>());
-    (parameters, objectives).prop_map(|(parameters, objectives)| Problem { parameters, objectives })
+    (parameters, objectives).prop_map(|(parameters, objectives)| {
+        let alone = |(output, cost): &(Output, f64)| {
+            Measurement::new(output.name.clone(), [output.name.clone()], *cost)
+        };
+        let measurements = objectives.iter().map(alone).collect();
+        let outputs = objectives.into_iter().map(|(output, _)| output).collect();
+        Problem { parameters, outputs, measurements }
+    })
 }
 
 fn preference(objectives: usize) -> impl Strategy<Value = Preference> {
@@ -162,7 +170,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
 fn cases() -> impl Strategy<Value = (Problem, Config, f64)> {
     let sound = |problem: &Problem| problem.check().is_ok();
     problem().prop_filter("the checks refuse it", sound).prop_flat_map(|problem| {
-        let config = config(problem.objectives.len());
+        let config = config(problem.outputs.len());
         let passes = |(problem, config, _): &(Problem, Config, f64)| {
             problem.check().is_ok() && config.check(problem).is_ok()
         };
@@ -261,13 +269,15 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
     };
     let lengths = Problem {
         parameters: vec![x(0), x(1), x(2)],
-        objectives: vec![Objective::minimise("f", 1.0).with_hyper(hyper(2))],
+        outputs: vec![Output::minimise("f").with_hyper(hyper(2))],
+        measurements: vec![Measurement::new("f", ["f"], 1.0)],
     };
     let many = Problem {
         parameters: (0..1001).map(x).collect(),
-        objectives: vec![Objective::minimise("f", 1.0)],
+        outputs: vec![Output::minimise("f")],
+        measurements: vec![Measurement::new("f", ["f"], 1.0)],
     };
-    for (problem, path) in [(lengths, "objectives[0].hyper.lengthscales"), (many, "parameters")] {
+    for (problem, path) in [(lengths, "outputs[0].hyper.lengthscales"), (many, "parameters")] {
         let refused = Study::new(problem.clone()).unwrap_err().to_string();
         assert!(refused.starts_with(path), "{refused}");
         // A version that did not know better may have begun it: it opens, and is not paid for.

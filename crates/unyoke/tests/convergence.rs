@@ -6,7 +6,7 @@
 mod studies;
 
 use studies::plane;
-use unyoke::{Config, Design, KnownHyper, Objective, Study, Units};
+use unyoke::{Config, Design, KnownHyper, Output, Study, Units};
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
@@ -55,7 +55,7 @@ impl Truth {
         let expected: Vec<[f64; 2]> = front
             .points
             .iter()
-            .map(|point| [point.objectives[0].mean, point.objectives[1].mean])
+            .map(|point| [point.outputs[0].mean, point.outputs[1].mean])
             .collect();
         let utility = |lambda: &[f64], y: &[f64; 2]| lambda[0] * y[0] + lambda[1] * y[1];
         let lost = |lambda: &[f64]| {
@@ -79,8 +79,8 @@ fn study(seed: u64) -> Study {
     });
     let [f, g] = known;
     let problem = plane()
-        .objective(Objective::maximise("f", 1.0).with_hyper(f))
-        .objective(Objective::maximise("g", 10.0).with_hyper(g))
+        .measured(Output::maximise("f").with_hyper(f), 1.0)
+        .measured(Output::maximise("g").with_hyper(g), 10.0)
         .build()
         .unwrap();
     let config = Config { units: Units::Raw, ..Config::default() };
@@ -91,7 +91,7 @@ fn run(study: &mut Study, truth: &Truth, evaluations: usize) {
     for _ in 0..evaluations {
         let asked = study.ask().unwrap();
         let [f, g] = truth.values(&asked.design);
-        study.tell(asked.evaluation, if asked.objective == "f" { f } else { g }).unwrap();
+        study.tell(asked.evaluation, if asked.measurement == "f" { f } else { g }).unwrap();
     }
 }
 

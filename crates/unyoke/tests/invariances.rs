@@ -7,8 +7,8 @@ mod studies;
 
 use studies::*;
 use unyoke::{
-    Algorithm, Config, Design, Initial, Journal, MemoryJournal, Problem, Record, Status, Study,
-    Suggestion,
+    Algorithm, Config, Design, Initial, Journal, MemoryJournal, Origin, Problem, Record, Status,
+    Study, Suggestion,
 };
 
 /// How much designs may differ, in units of each parameter's range.
@@ -18,7 +18,7 @@ const CLOSE: f64 = 1e-6;
 fn run(study: &mut Study, steps: usize) -> Vec<Suggestion> {
     let step = |_| {
         let asked = study.ask().unwrap();
-        study.tell(asked.evaluation, value(&asked.objective, &asked.design)).unwrap();
+        study.tell(asked.evaluation, value(&asked.measurement, &asked.design)).unwrap();
         asked
     };
     (0..steps).map(step).collect()
@@ -41,7 +41,7 @@ fn reopened(records: &[Record]) -> Study {
 }
 
 fn assert_close(problem: &Problem, a: &Suggestion, b: &Suggestion) {
-    assert_eq!(a.objective, b.objective);
+    assert_eq!(a.measurement, b.measurement);
     let apart = furthest(problem, &a.design, &b.design);
     assert!(apart < CLOSE, "{apart:e} apart: {} and {}", a.design, b.design);
 }
@@ -56,14 +56,14 @@ fn maximising_is_minimising_the_negative() {
     for _ in 0..6 {
         let (a, b) = (plain.ask().unwrap(), turned.ask().unwrap());
         assert_eq!(a, b);
-        let value = value(&a.objective, &a.design);
+        let value = value(&a.measurement, &a.design);
         plain.tell(a.evaluation, value).unwrap();
         turned.tell(b.evaluation, -value).unwrap();
     }
     let (a, b) = (plain.front(20).unwrap(), turned.front(20).unwrap());
     for (a, b) in a.points.iter().zip(&b.points) {
         assert_eq!(a.design, b.design);
-        for (a, b) in a.objectives.iter().zip(&b.objectives) {
+        for (a, b) in a.outputs.iter().zip(&b.outputs) {
             assert_eq!((a.mean, a.sd), (-b.mean, b.sd));
         }
     }
@@ -106,9 +106,9 @@ fn units_of_a_parameter_do_not_matter() {
             study.tell_result(design.clone(), "f", f(x, y)).unwrap();
             study.tell_result(design, "g", g(x, y)).unwrap();
         }
-        let Suggestion { design, objective, .. } = assert_suggestion(&study);
+        let Suggestion { design, measurement, .. } = assert_suggestion(&study);
         let x = (design.real("x").unwrap() - shift) / scale;
-        (objective, [x, design.real("y").unwrap()])
+        (measurement, [x, design.real("y").unwrap()])
     };
     for count in [7, 15, 30] {
         let (objective, plain) = suggestion(count, 1.0, 0.0);
@@ -132,7 +132,7 @@ fn choices_that_were_never_tried_do_not_change_what_is_expected_of_the_others() 
             study.tell_result(design(x, y), "f", f(x, y)).unwrap();
         }
         let forecast = |[x, y]: [f64; 2]| study.forecast(&design(x, y)).unwrap();
-        let forecasts = (6..20).map(spread).map(|at| forecast(at).objectives[0].clone());
+        let forecasts = (6..20).map(spread).map(|at| forecast(at).outputs[0].clone());
         forecasts.map(|forecast| (forecast.mean, forecast.sd)).collect::<Vec<_>>()
     };
     let few = forecasts(2);
@@ -150,7 +150,7 @@ fn the_order_of_objectives_does_not_matter() {
         import(&mut study, "g", count, g);
         let plain = assert_suggestion(&after(count));
         let swapped = assert_suggestion(&study);
-        assert_eq!(plain.objective, swapped.objective);
+        assert_eq!(plain.measurement, swapped.measurement);
         assert_eq!(plain.design, swapped.design);
     }
 }
@@ -181,7 +181,7 @@ fn an_objective_that_became_too_expensive_is_not_chosen_when_costlier_still() {
         for i in 0..12 {
             let cost = 10f64.powf(-3.0 + 8.0 * f64::from(i) / 11.0);
             study.set_cost("f", cost).unwrap();
-            let chosen = assert_suggestion(&study).objective;
+            let chosen = assert_suggestion(&study).measurement;
             assert!(!(dropped && chosen == "f"), "chosen again at cost {cost}");
             dropped |= chosen != "f";
         }
@@ -196,7 +196,7 @@ fn the_unit_of_cost_does_not_matter() {
     study.set_cost("f", 2.0).unwrap();
     study.set_cost("g", 20.0).unwrap();
     let doubled = assert_suggestion(&study);
-    assert_eq!((&plain.design, &plain.objective), (&doubled.design, &doubled.objective));
+    assert_eq!((&plain.design, &plain.measurement), (&doubled.design, &doubled.measurement));
     for (a, b) in plain.options.iter().zip(&doubled.options) {
         assert_eq!((&a.design, a.log_gain), (&b.design, b.log_gain));
     }
@@ -239,7 +239,7 @@ fn a_study_opened_anywhere_goes_on_as_it_would_have() {
             5 | 11 | 17 => study.tell_failure(asked.evaluation, "crashed").unwrap(),
             6 | 13 | 20 => {}
             7 | 15 | 23 => study.withdraw(asked.evaluation).unwrap(),
-            _ => study.tell(asked.evaluation, value(&asked.objective, &asked.design)).unwrap(),
+            _ => study.tell(asked.evaluation, value(&asked.measurement, &asked.design)).unwrap(),
         }
         let next = assert_suggestion(&study);
         assert_eq!(Study::open(journal.clone()).unwrap().suggest().unwrap(), next);
@@ -304,11 +304,11 @@ fn a_late_result_counts_like_one_in_time() {
     late.withdraw(first.evaluation).unwrap();
     let second = late.ask().unwrap();
     for asked in [&second, &first] {
-        late.tell(asked.evaluation, value(&asked.objective, &asked.design)).unwrap();
+        late.tell(asked.evaluation, value(&asked.measurement, &asked.design)).unwrap();
     }
     assert_suggestion(&late);
-    let told = late.evaluations().iter().filter(|e| matches!(e.status, Status::Told(_)));
-    assert_eq!(told.count(), late.evaluations().len());
+    let completed = late.evaluations().iter().filter(|e| matches!(e.status, Status::Completed(_)));
+    assert_eq!(completed.count(), late.evaluations().len());
     assert_eq!(late.spent(), first.cost + second.cost);
 }
 
@@ -321,7 +321,7 @@ fn results_told_in_another_order_give_the_same_suggestion() {
             asked.reverse();
         }
         for asked in asked {
-            study.tell(asked.evaluation, value(&asked.objective, &asked.design)).unwrap();
+            study.tell(asked.evaluation, value(&asked.measurement, &asked.design)).unwrap();
         }
         assert_suggestion(&study)
     };
@@ -335,10 +335,10 @@ fn imported_data_may_be_ragged() {
     import(&mut study, "g", 2, g);
     // The objective with enough values needs no initial design, the other still does.
     for suggestion in run(&mut study, 4) {
-        assert!(suggestion.is_initial());
-        assert_eq!(suggestion.objective, "g");
+        assert_eq!(suggestion.origin, Origin::Initial);
+        assert_eq!(suggestion.measurement, "g");
     }
-    assert!(!assert_suggestion(&study).is_initial());
+    assert_ne!(assert_suggestion(&study).origin, Origin::Initial);
 }
 
 #[test]
@@ -349,6 +349,6 @@ fn the_initial_design_is_the_same_for_all_objectives() {
     let asked = run(&mut study, 10);
     for pair in asked.chunks(2) {
         assert_eq!(pair[0].design, pair[1].design);
-        assert_ne!(pair[0].objective, pair[1].objective);
+        assert_ne!(pair[0].measurement, pair[1].measurement);
     }
 }

@@ -17,7 +17,7 @@ fn run(study: &mut Study, steps: usize) {
     for _ in 0..steps {
         let asked = study.ask().unwrap();
         let (x, y) = (asked.design.real("x").unwrap(), asked.design.real("y").unwrap());
-        let value = if asked.objective == "f" { f(x, y) } else { g(x, y) };
+        let value = if asked.measurement == "f" { f(x, y) } else { g(x, y) };
         study.tell(asked.evaluation, value).unwrap();
     }
 }

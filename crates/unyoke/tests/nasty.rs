@@ -10,13 +10,13 @@ mod studies;
 use studies::*;
 use unyoke::{
     Algorithm, Config, Design, Direction, Error, Event, Journal, KnownHyper, MemoryJournal,
-    ModelNote, Note, Objective, Preference, Problem, Record, Status, Study, Suggestion,
+    ModelNote, Note, Origin, Output, Preference, Problem, Record, Status, Study, Suggestion,
 };
 
-/// Whether a suggestion has this to say about the model of an objective.
-fn says(suggestion: &Suggestion, objective: &str, wanted: impl Fn(&ModelNote) -> bool) -> bool {
+/// Whether a suggestion has this to say about the model of an output.
+fn says(suggestion: &Suggestion, output: &str, wanted: impl Fn(&ModelNote) -> bool) -> bool {
     suggestion.notes.iter().any(|note| match note {
-        Note::Model { objective: name, note } => name == objective && wanted(note),
+        Note::Model { output: name, note } => name == output && wanted(note),
         _ => false,
     })
 }
@@ -40,7 +40,7 @@ fn rough(count: usize) -> impl Iterator<Item = f64> {
 fn assert_finite_front(study: &Study) {
     let front = study.front(20).unwrap();
     assert!(!front.points.is_empty());
-    for forecast in front.points.iter().flat_map(|point| &point.objectives) {
+    for forecast in front.points.iter().flat_map(|point| &point.outputs) {
         assert!(forecast.mean.is_finite() && forecast.sd.is_finite(), "{forecast:?}");
     }
 }
@@ -57,12 +57,12 @@ fn mistakes(refused: Result<Problem, Error>) -> Vec<String> {
 fn case_01_no_observations() {
     let study = Study::new(two_objectives()).unwrap();
     let suggestion = assert_suggestion(&study);
-    assert_eq!(suggestion.notes, [Note::InitialDesign]);
+    assert_eq!((suggestion.origin, &suggestion.notes[..]), (Origin::Initial, &[][..]));
     assert_eq!(Study::new(two_objectives()).unwrap().suggest().unwrap(), suggestion);
     let other_seed = Study::with_config(two_objectives(), Config::default(), 1).unwrap();
     assert_ne!(assert_suggestion(&other_seed).design, suggestion.design);
     let no_initial = modelled(two_objectives());
-    assert_eq!(assert_suggestion(&no_initial).notes, [Note::NoValues]);
+    assert_eq!(assert_suggestion(&no_initial).origin, Origin::NoValues);
     assert_finite_front(&no_initial);
 }
 
@@ -72,7 +72,7 @@ fn case_02_one_observation() {
     assert_suggestion(&study);
     assert_finite_front(&study);
     let best = study.best_for(&[1.0]).unwrap();
-    assert!(best.objectives[0].sd.is_finite());
+    assert!(best.outputs[0].sd.is_finite());
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn case_07_a_pair_1e_12_apart_with_different_values() {
     assert_suggestion(&study);
     // With collapsed length scales nothing would be known between the observations.
     let best = study.best_for(&[1.0]).unwrap();
-    let forecast = &best.objectives[0];
+    let forecast = &best.outputs[0];
     assert!(forecast.sd < 0.3, "{forecast:?}");
     assert!(distance(&best.design, &before.design) < 0.1, "{best:?}, {before:?}");
 }
@@ -233,7 +233,7 @@ fn case_19_a_result_that_is_not_a_number() {
     };
     assert!(reason.contains("NaN"), "{reason}");
     let next = assert_suggestion(&study);
-    assert!(next.objective != asked.objective || distance(&next.design, &asked.design) > 1e-3);
+    assert!(next.measurement != asked.measurement || distance(&next.design, &asked.design) > 1e-3);
     assert_finite_front(&study);
 }
 
@@ -259,7 +259,7 @@ fn case_21_all_evaluations_failed() {
         assert_eq!(study.ask().unwrap(), asked);
         study.tell_failure(asked.evaluation, "crashed").unwrap();
     }
-    assert_eq!(assert_suggestion(&study).notes, [Note::NoValues]);
+    assert_eq!(assert_suggestion(&study).origin, Origin::NoValues);
 }
 
 #[test]
@@ -281,10 +281,10 @@ fn case_23_one_objective_never_observed() {
     let mut study = modelled(plane().maximise("f", 1.0).maximise("g", 1.0).build().unwrap());
     import(&mut study, "f", 50, f);
     let suggestion = assert_suggestion(&study);
-    assert_eq!(suggestion.objective, "g");
+    assert_eq!(suggestion.measurement, "g");
     assert!(says(&suggestion, "g", |note| *note == ModelNote::NoObservations));
     study.set_cost("g", 1e12).unwrap();
-    assert_eq!(assert_suggestion(&study).objective, "f");
+    assert_eq!(assert_suggestion(&study).measurement, "f");
     assert_finite_front(&study);
 }
 
@@ -344,11 +344,11 @@ const BY_HYPERVOLUME: [Algorithm; 3] = [Algorithm::HvkgD, Algorithm::HvkgC, Algo
 #[test]
 fn case_28_a_reference_point_that_nothing_dominates() {
     for algorithm in BY_HYPERVOLUME {
-        let beyond = |objective: &Objective| match objective.direction {
+        let beyond = |(_, objective): (usize, &Output)| match objective.direction() {
             Direction::Maximise => 1e6,
             Direction::Minimise => -1e6,
         };
-        let point: Vec<f64> = two_objectives().objectives.iter().map(beyond).collect();
+        let point: Vec<f64> = two_objectives().objectives().map(beyond).collect();
         assert_suggestion(&counting_from(algorithm, [point[0], point[1]]).unwrap());
     }
 }
@@ -357,7 +357,7 @@ fn case_28_a_reference_point_that_nothing_dominates() {
 fn case_29_a_reference_point_on_or_inside_the_front() {
     for algorithm in BY_HYPERVOLUME {
         let front = counting_from(algorithm, [0.0, 0.0]).unwrap().front(5).unwrap();
-        let on = &front.points[front.points.len() / 2].objectives;
+        let on = &front.points[front.points.len() / 2].outputs;
         let suggestion =
             assert_suggestion(&counting_from(algorithm, [on[0].mean, on[1].mean]).unwrap());
         assert!(suggestion.options.iter().all(|row| row.gain().is_finite()));
@@ -436,7 +436,7 @@ fn case_35_objectives_of_very_different_scales() {
         assert_suggestion(&study)
     };
     let (wide, even) = (scaled(1e-9, 1e9), scaled(1.0, 1.0));
-    assert_eq!(wide.objective, even.objective);
+    assert_eq!(wide.measurement, even.measurement);
     assert!(distance(&wide.design, &even.design) < 1e-6, "{wide:?}\n{even:?}");
 }
 
@@ -529,7 +529,7 @@ fn case_41_every_design_was_evaluated() {
         study.tell_result(Design::new().with("n", n), "f", f64::from(n)).unwrap();
     }
     let suggestion = assert_suggestion(&study);
-    assert!(suggestion.notes.contains(&Note::Exhausted), "{:?}", suggestion.notes);
+    assert_eq!(suggestion.origin, Origin::Repeated);
 }
 
 #[test]
@@ -539,14 +539,14 @@ fn few_designs_are_asked_for_once_each_and_then_said_to_be_exhausted() {
         let mut study = Study::new(few().build().unwrap()).unwrap();
         for i in 0..6 {
             let asked = assert_suggestion(&study);
-            assert!(!asked.notes.contains(&Note::Exhausted), "{:?}", asked.notes);
+            assert_ne!(asked.origin, Origin::Repeated);
             study.ask().unwrap();
             match fails {
                 false => study.tell(asked.evaluation, f64::from(i)).unwrap(),
                 true => study.tell_failure(asked.evaluation, "crashed").unwrap(),
             }
         }
-        assert!(assert_suggestion(&study).notes.contains(&Note::Exhausted));
+        assert_eq!(assert_suggestion(&study).origin, Origin::Repeated);
     }
 }
 
@@ -600,7 +600,7 @@ fn case_44_irrelevant_inputs() {
     assert_suggestion(&study);
     let best = study.best_for(&[1.0]).unwrap();
     assert!((best.design.real("x").unwrap() - 0.262).abs() < 0.03, "{best:?}");
-    assert!(best.objectives[0].sd.is_finite());
+    assert!(best.outputs[0].sd.is_finite());
 }
 
 #[test]
@@ -627,16 +627,16 @@ fn case_46_a_hundred_points_of_a_known_model() {
         KnownHyper { lengthscales: vec![1.47 / range], outputscale: 3.19, noise: 0.0, mean: 0.0 };
     // The designs are the points themselves, so that the best one was measured.
     let problem = Problem::builder().integer("i", 0, 99);
-    let problem = problem.objective(Objective::maximise("f", 1.0).with_hyper(hyper));
+    let problem = problem.measured(Output::maximise("f").with_hyper(hyper), 1.0);
     let mut study = modelled(problem.build().unwrap());
     for i in 0..100 {
         study.tell_result(Design::new().with("i", i), "f", truth(i)).unwrap();
     }
-    assert!(assert_suggestion(&study).notes.contains(&Note::Exhausted));
+    assert_eq!(assert_suggestion(&study).origin, Origin::Repeated);
     let best = study.best_for(&[1.0]).unwrap();
-    let [measured] = best.objectives[0].measured[..] else { panic!("{best:?}") };
+    let [measured] = best.outputs[0].measured[..] else { panic!("{best:?}") };
     assert_eq!(measured, (0..100).map(truth).fold(f64::MIN, f64::max));
-    let residual = best.objectives[0].mean - measured;
+    let residual = best.outputs[0].mean - measured;
     assert!(residual.abs() <= 1e-6, "{residual:e}");
 }
 
@@ -665,8 +665,8 @@ fn case_48_the_last_fifty_points_next_to_each_other() {
 #[test]
 fn case_49_gains_below_the_smallest_double() {
     let hyper = KnownHyper { lengthscales: vec![0.2], outputscale: 1.0, noise: 1e-6, mean: 0.0 };
-    let objective = Objective::maximise("f", 1.0).known_noise(1e-3).with_hyper(hyper);
-    let problem = Problem::builder().integer("n", 0, 3).objective(objective).build().unwrap();
+    let output = Output::maximise("f").known_noise(1e-3).with_hyper(hyper);
+    let problem = Problem::builder().integer("n", 0, 3).measured(output, 1.0).build().unwrap();
     let mut study = modelled(problem);
     for n in 0..=3 {
         study.tell_result(Design::new().with("n", n), "f", f64::from(n)).unwrap();
@@ -679,9 +679,9 @@ fn case_49_gains_below_the_smallest_double() {
 
 #[test]
 fn case_50_known_noise_of_any_size() {
-    let with = |sd: f64| plane().objective(Objective::maximise("f", 1.0).known_noise(sd)).build();
+    let with = |sd: f64| plane().measured(Output::maximise("f").known_noise(sd), 1.0).build();
     for sd in [f64::NAN, -1.0] {
-        assert_eq!(mistakes(with(sd)), ["objectives[0].noise.known.sd"]);
+        assert_eq!(mistakes(with(sd)), ["outputs[0].noise.known.sd"]);
     }
     for sd in [0.0, 1e-300, 1e6] {
         let mut study = modelled(with(sd).unwrap());
@@ -699,7 +699,7 @@ fn with_pending(asked: &[Design], told: usize) -> Study {
     let ask = |(i, design): (usize, &Design)| Event::Asked {
         evaluation: i as u64,
         design: design.clone(),
-        objective: ["f", "g"][i % 2].to_owned(),
+        measurement: ["f", "g"][i % 2].to_owned(),
         cost: 1.0,
         initial: false,
     };
@@ -742,7 +742,7 @@ fn case_53_values_outside_the_bounds() {
     }
     // The model knows what lies outside.
     let best = study.best_for(&[1.0, 0.0]).unwrap();
-    assert!(best.objectives[0].sd < 0.5, "{best:?}");
+    assert!(best.outputs[0].sd < 0.5, "{best:?}");
 }
 
 #[test]
@@ -766,23 +766,23 @@ fn costs_from_1e_minus_12_to_1e12() {
     import(&mut study, "f", 10, f);
     import(&mut study, "g", 10, g);
     let suggestion = assert_suggestion(&study);
-    assert_eq!((suggestion.objective.as_str(), suggestion.cost), ("f", 1e-12));
+    assert_eq!((suggestion.measurement.as_str(), suggestion.cost), ("f", 1e-12));
 }
 
 #[test]
 fn costs_that_are_not_positive_are_refused() {
     let mut study = after(3);
     for cost in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(mistakes(plane().maximise("f", cost).build()), ["objectives[0].cost"]);
+        assert_eq!(mistakes(plane().maximise("f", cost).build()), ["measurements[0].cost"]);
         assert!(matches!(study.set_cost("f", cost), Err(Error::BadCost { .. })));
     }
-    assert!(matches!(study.set_cost("h", 1.0), Err(Error::UnknownObjective { .. })));
+    assert!(matches!(study.set_cost("h", 1.0), Err(Error::UnknownMeasurement { .. })));
 }
 
 #[test]
 fn names_used_twice_are_refused() {
     let twice = plane().continuous("x", 0.0, 1.0).maximise("f", 1.0).minimise("f", 1.0).build();
-    assert_eq!(mistakes(twice), ["parameters[2].name", "objectives[1].name"]);
+    assert_eq!(mistakes(twice), ["parameters[2].name", "outputs[1].name", "measurements[1].name"]);
 }
 
 #[test]
@@ -837,7 +837,7 @@ fn a_failure_is_not_overwritten_by_a_value_unless_somebody_says_so() {
     let status = |study: &Study| study.evaluations()[asked as usize].status.clone();
     assert_eq!(status(&elsewhere), Status::Failed("the specimen broke".into()));
     study.replace_failure(asked, 1.0).unwrap();
-    assert_eq!(status(&study), Status::Told(1.0));
+    assert_eq!(study.evaluations()[asked as usize].reading(0), Some(1.0.into()));
     assert!(study.replace_failure(asked, 2.0).is_err(), "only failures are replaced");
 }
 
@@ -845,7 +845,7 @@ fn a_failure_is_not_overwritten_by_a_value_unless_somebody_says_so() {
 fn results_that_two_programs_record_at_once_are_recorded_once() {
     let mut first = modelled(two_objectives());
     let mut second = first.clone();
-    let result = |x: f64, value: f64| (at(x, 0.5), "f".to_owned(), value);
+    let result = |x: f64, value: f64| (at(x, 0.5), "f".to_owned(), value.into());
     let results = [result(0.1, 1.0), result(0.2, 2.0), result(0.2, 2.0)];
     assert_eq!(first.tell_missing_results(&results).unwrap(), [0, 1, 2]);
     // This one has not seen what the other wrote: it learns of it when it is about to write.

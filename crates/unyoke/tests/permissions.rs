@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use unyoke::{
-    Algorithm, Config, Initial, Journal, MemoryJournal, Note, Permission, Problem, Search, Status,
-    Study,
+    Algorithm, Config, Initial, Journal, MemoryJournal, Note, Origin, Permission, Problem, Search,
+    Status, Study,
 };
 
 fn problem() -> Problem {
@@ -27,8 +27,8 @@ fn study(algorithm: Algorithm, designs: usize) -> Study {
 
 /// Grants what a budget still covers.
 fn within<J: Journal>(budget: f64) -> impl Fn(&Study<J>, &[usize]) -> Permission {
-    move |study, objectives| {
-        let price: f64 = objectives.iter().map(|m| study.problem().objectives[*m].cost).sum();
+    move |study, measurements| {
+        let price: f64 = measurements.iter().map(|m| [1.0, 7.0][*m]).sum();
         let fits = study.committed() + price <= budget;
         if fits { Permission::Granted } else { Permission::Never }
     }
@@ -37,7 +37,7 @@ fn within<J: Journal>(budget: f64) -> impl Fn(&Study<J>, &[usize]) -> Permission
 fn tell<J: Journal>(study: &mut Study<J>, evaluation: u64) {
     let asked = &study.evaluations()[evaluation as usize];
     let x = asked.design.real("x").unwrap();
-    let value = if asked.objective == 0 { x } else { (1.0 - x).powi(2) };
+    let value = if asked.measurement == Some(0) { x } else { (1.0 - x).powi(2) };
     study.tell(evaluation, value).unwrap();
 }
 
@@ -81,18 +81,18 @@ fn without_conditions_the_same_is_asked_for() {
 #[test]
 fn the_next_best_is_taken_and_says_so() {
     let mut study = study(Algorithm::CMokg, 3);
-    while study.suggest().unwrap().is_initial() {
+    while study.suggest().unwrap().origin == Origin::Initial {
         let evaluation = study.ask().unwrap().evaluation;
         tell(&mut study, evaluation);
     }
-    let best = study.problem().objective_index(&study.suggest().unwrap().objective).unwrap();
+    let best = study.problem().measurement_index(&study.suggest().unwrap().measurement).unwrap();
     for refusal in [Permission::Later, Permission::Never] {
-        let other = |_: &Study, objectives: &[usize]| match objectives {
+        let other = |_: &Study, measurements: &[usize]| match measurements {
             [m] if *m == best => refusal,
             _ => Permission::Granted,
         };
         let suggestion = study.clone().ask_where(other).unwrap().unwrap();
-        assert_ne!(study.problem().objective_index(&suggestion.objective).unwrap(), best);
+        assert_ne!(study.problem().measurement_index(&suggestion.measurement).unwrap(), best);
         assert!(suggestion.notes.contains(&Note::NextBest), "{:?}", suggestion.notes);
         let row = &suggestion.options[suggestion.chosen.unwrap()];
         assert_eq!((&row.design, row.cost), (&suggestion.design, suggestion.cost));
@@ -104,7 +104,7 @@ fn the_next_best_is_taken_and_says_so() {
 #[test]
 fn initial_evaluations_are_waited_for_unless_they_never_come() {
     let refuse = |refusal| {
-        move |_: &Study, objectives: &[usize]| match objectives {
+        move |_: &Study, measurements: &[usize]| match measurements {
             [1] => refusal,
             _ => Permission::Granted,
         }
@@ -112,7 +112,8 @@ fn initial_evaluations_are_waited_for_unless_they_never_come() {
     let mut waiting = study(Algorithm::CMokg, 2);
     let mut asked = 0;
     while let Some(suggestion) = waiting.ask_where(refuse(Permission::Later)).unwrap() {
-        assert_eq!((suggestion.objective.as_str(), suggestion.is_initial()), ("mass", true));
+        assert_eq!(suggestion.measurement, "mass");
+        assert_eq!(suggestion.origin, Origin::Initial);
         tell(&mut waiting, suggestion.evaluation);
         asked += 1;
     }
@@ -121,7 +122,7 @@ fn initial_evaluations_are_waited_for_unless_they_never_come() {
     let mut going_on = study(Algorithm::CMokg, 2);
     for _ in 0..5 {
         let suggestion = going_on.ask_where(refuse(Permission::Never)).unwrap().unwrap();
-        assert_eq!(suggestion.objective, "mass");
+        assert_eq!(suggestion.measurement, "mass");
         tell(&mut going_on, suggestion.evaluation);
     }
 }
@@ -134,7 +135,7 @@ fn algorithms_that_evaluate_everything_begin_only_what_they_can_finish() {
             tell(&mut study, suggestion.evaluation);
         }
         assert_eq!(study.spent(), 24.0, "three designs of 8 fit into 30");
-        let count = |m| study.evaluations().iter().filter(|e| e.objective == m).count();
+        let count = |m| study.evaluations().iter().filter(|e| e.measurement == Some(m)).count();
         assert_eq!((count(0), count(1)), (3, 3));
     }
 }

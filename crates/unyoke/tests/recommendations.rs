@@ -47,7 +47,7 @@ fn loss<const M: usize>(study: &Study, units: [f64; M], points: usize) -> f64 {
         let draws = spread::<M>(i).map(|u: f64| -u.ln());
         let weights = draws.map(|draw| draw / draws.iter().sum::<f64>());
         let utility = |point: &FrontPoint| -> f64 {
-            let terms = point.objectives.iter().zip(weights).zip(units);
+            let terms = point.outputs.iter().zip(weights).zip(units);
             terms.map(|((forecast, weight), unit)| -weight * forecast.mean / unit).sum()
         };
         let best = utility(&study.best_for(&weights).unwrap());
@@ -117,7 +117,7 @@ fn a_hollow_front_is_shown_between_its_ends_as_well() {
     // Of x against (1 − x)², linear utilities only ever want the ends.
     let (study, _) = informed(12, |[x]: [f64; 1]| [-x, -(1.0 - x).powi(2)]);
     let front = study.front(20).unwrap();
-    let mut shown: Vec<f64> = front.points.iter().map(|p| p.objectives[0].mean).collect();
+    let mut shown: Vec<f64> = front.points.iter().map(|p| p.outputs[0].mean).collect();
     shown.sort_by(f64::total_cmp);
     assert_eq!(shown.len(), 20);
     assert!(shown[0] < -0.99 && shown[19] > -0.01, "{shown:?}");

@@ -25,7 +25,7 @@ fn study_of(algorithm: Algorithm) -> Study {
 fn tell<J: Journal>(study: &mut Study<J>, evaluation: u64) {
     let asked = &study.evaluations()[evaluation as usize];
     let x = asked.design.real("x").unwrap();
-    let value = if asked.objective == 0 { x } else { (1.0 - x).powi(2) };
+    let value = if asked.measurement == Some(0) { x } else { (1.0 - x).powi(2) };
     study.tell(evaluation, value).unwrap();
 }
 
@@ -65,7 +65,7 @@ fn a_suggestion_stays_valid_when_others_ask_and_tell() {
     let pending = theirs.evaluations().len() as u64;
     let asked = recorded(mine.ask_for(chosen.clone(), all).unwrap());
     assert_eq!(asked.evaluation, pending, "the next free number");
-    assert_eq!((asked.design, asked.objective), (chosen.design, chosen.objective));
+    assert_eq!((asked.design, asked.measurement), (chosen.design, chosen.measurement));
     assert_eq!(asked.options, chosen.options);
 }
 
@@ -126,7 +126,7 @@ fn what_needs_no_model_comes_before_a_suggestion() {
     // Their design still lacks its second objective.
     let asked = recorded(mine.ask_for(chosen, all).unwrap());
     assert_eq!(asked.design, first.design);
-    assert_ne!(asked.objective, first.objective);
+    assert_ne!(asked.measurement, first.measurement);
 }
 
 /// A journal to which somebody else writes just before each of our first appends.
@@ -166,9 +166,9 @@ fn many_conflicts_in_a_row_are_no_reason_to_give_up() {
         )
         .unwrap();
         for e in study.evaluations() {
-            let unyoke::Status::Told(value) = e.status else { panic!("{e:?}") };
-            let name = copy.problem().objectives[e.objective].name.clone();
-            copy.tell_result(e.design.clone(), &name, value).unwrap();
+            let [output] = e.outputs[..] else { panic!("{e:?}") };
+            let name = copy.problem().outputs[output].name.clone();
+            copy.tell_result(e.design.clone(), &name, e.reading(output).unwrap()).unwrap();
         }
         journal.read(0).unwrap().len()
     };

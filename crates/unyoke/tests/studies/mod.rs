@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use unyoke::{
-    Config, Design, Initial, Journal, Noise, Note, Parameter, Problem, ProblemBuilder, Study,
-    Suggestion, Value,
+    Config, Cost, Design, Initial, Journal, Noise, Origin, Parameter, Problem, ProblemBuilder,
+    Study, Suggestion, Value,
 };
 
 /// Two inputs x and y in [0, 1], no objectives yet.
@@ -71,14 +71,14 @@ pub(crate) fn after(count: usize) -> Study {
 /// What comes next, once it is seen to be inside the bounds, finite, and nothing that was tried.
 pub(crate) fn assert_suggestion<J: Journal>(study: &Study<J>) -> Suggestion {
     let suggestion = study.suggest().unwrap();
-    let Suggestion { design, objective, cost, options, chosen, notes, .. } = &suggestion;
+    let Suggestion { design, measurement, cost, options, chosen, origin, .. } = &suggestion;
     let problem = study.problem();
     assert_eq!(design.len(), problem.parameters.len(), "{design}");
     for parameter in &problem.parameters {
         let value = design.get(parameter.name()).unwrap();
         assert!(can_take(parameter, value), "{parameter:?} is {value}");
     }
-    assert_eq!(*cost, study.cost(objective).unwrap());
+    assert_eq!(study.cost(measurement).unwrap(), &Cost::from(*cost));
     assert_eq!(chosen.is_some(), !options.is_empty());
     for row in options {
         assert!(row.log_gain < f64::INFINITY, "{row:?}");
@@ -87,7 +87,7 @@ pub(crate) fn assert_suggestion<J: Journal>(study: &Study<J>) -> Suggestion {
     if let Some(chosen) = *chosen {
         assert!(options[chosen].log_gain.is_finite(), "{options:?}");
     }
-    if !notes.contains(&Note::Exhausted) {
+    if *origin != Origin::Repeated {
         assert_new(study, &suggestion);
     }
     suggestion
@@ -104,14 +104,17 @@ fn can_take(parameter: &Parameter, value: &Value) -> bool {
 }
 
 /// Nothing is under way at the suggested design, nothing failed there, and no value of a
-/// deterministic objective is known.
+/// deterministic output is known.
 fn assert_new<J: Journal>(study: &Study<J>, suggestion: &Suggestion) {
-    let m = study.problem().objective_index(&suggestion.objective).unwrap();
-    let repeatable = study.problem().objectives[m].noise != Noise::Deterministic;
+    let m = study.problem().measurement_index(&suggestion.measurement).unwrap();
+    let outputs = study.problem().outputs_of(m);
+    let is_noisy = |k: &usize| study.problem().outputs[*k].noise != Noise::Deterministic;
+    let repeatable = outputs.iter().any(is_noisy);
     for evaluation in study.evaluations() {
-        let told = matches!(evaluation.status, unyoke::Status::Told(_));
+        let completed = matches!(evaluation.status, unyoke::Status::Completed(_));
         let withdrawn = evaluation.status == unyoke::Status::Withdrawn;
-        if evaluation.objective == m && !withdrawn && !(told && repeatable) {
+        let gives_all = outputs.iter().all(|k| evaluation.outputs.contains(k));
+        if gives_all && !withdrawn && !(completed && repeatable) {
             assert_ne!(evaluation.design, suggestion.design, "evaluation {}", evaluation.id);
         }
     }
