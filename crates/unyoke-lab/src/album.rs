@@ -1,6 +1,5 @@
 //! The figures of a folder of runs, and its report: from finished runs to pictures with captions.
 
-use crate::draw::Picture;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::figures::{
@@ -21,6 +20,7 @@ use crate::table::{Row, write_whole};
 use crate::target::Target;
 use std::path::{Path, PathBuf};
 use unyoke::{Algorithm, Status, Study};
+use unyoke_draw::Picture;
 use unyoke_math::Points;
 
 /// How many times larger a PNG is than its SVG.

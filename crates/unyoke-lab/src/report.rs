@@ -9,7 +9,7 @@ mod tables;
 pub use page::page;
 pub use tables::{mean_table, time_table};
 
-use crate::draw::Picture;
+use unyoke_draw::Picture;
 
 /// A report as plain data. All text is plain too: nothing in it is read as markup.
 #[derive(Debug, Clone, PartialEq, Default)]

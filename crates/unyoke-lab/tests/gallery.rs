@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use unyoke_lab::draw::Picture;
+use unyoke_draw::Picture;
 use unyoke_lab::figures::{
     Convergence, ConvergencePanel, Curve, CurvePanel, CurvesFigure, Field, LengthScalePrior,
     Predicted, PriorPanel, ProblemFigure, TimePanel, TimeRange, VerticalScale, convergence_figure,

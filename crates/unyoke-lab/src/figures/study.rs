@@ -1,8 +1,7 @@
 //! Figures of one study: its front, what was evaluated for what price, what going on is worth,
 //! and the designs of the front side by side.
 
-use super::front::{line_entry, marker_entry};
-use crate::draw::{
+use unyoke_draw::{
     Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Inside, Kind, Legend, Marker, Panel,
     Picture, Place, Scale, Sheet, Stroke, Tick, ellipse, open_path, stairs,
 };
@@ -44,8 +43,8 @@ pub fn trade_offs_figure(data: &TradeOffs) -> Picture {
     let predicted = (Marker::Circle, 2.6, Brush::fill(Ink::Blue));
     let legend = Legend {
         entries: vec![
-            marker_entry("predicted, with one standard deviation around it", predicted),
-            marker_entry("measured on all objectives", measured),
+            Entry::marker("predicted, with one standard deviation around it", predicted),
+            Entry::marker("measured on all objectives", measured),
         ],
     };
     let mut sheet = Sheet::new(&form, &plans, &legend);
@@ -126,7 +125,7 @@ fn of(payments: &[Payment], objective: usize) -> impl Iterator<Item = &Payment> 
 fn failed_entry(payments: &[Payment]) -> Vec<Entry> {
     let failed = (Marker::Circle, 3.2, Marker::brush(Ink::Muted, Inside::Open));
     let any = payments.iter().any(|payment| payment.value.is_none());
-    if any { vec![marker_entry("failed", failed)] } else { vec![] }
+    if any { vec![Entry::marker("failed", failed)] } else { vec![] }
 }
 
 fn draw_values(canvas: &mut Canvas, frame: &Frame, objective: usize, payments: &[Payment]) {
@@ -162,7 +161,7 @@ pub fn spending_figure(objectives: &[String], payments: &[Payment]) -> Picture {
     let mut entries: Vec<_> = objectives
         .iter()
         .enumerate()
-        .map(|(m, name)| line_entry(name, Stroke::solid(ink(m), 1.8)))
+        .map(|(m, name)| Entry::line(name, Stroke::solid(ink(m), 1.8)))
         .collect();
     entries.extend(failed_entry(payments));
     let mut sheet = Sheet::new(&form, &panels, &Legend { entries });
@@ -299,7 +298,7 @@ pub fn parallel_figure(axes: &[Coordinate], lines: &[Vec<f64>]) -> Picture {
 }
 
 fn draw_names(canvas: &mut Canvas, frame: &Frame, axes: &[Coordinate]) {
-    use crate::draw::{Anchor, TextStyle};
+    use unyoke_draw::{Anchor, TextStyle};
     for (i, axis) in axes.iter().enumerate() {
         let (low, high) = (frame.place([i as f64, 0.0]), frame.place([i as f64, 1.0]));
         canvas.line(low, high, Stroke::solid(Ink::Axis, 1.0));

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Cell, Figure, Report, Runs, Section, Table};
-use crate::draw::{FAMILY, Weight, escape, face};
+use unyoke_draw::{FAMILY, Weight, escape, face};
 
 const STYLE: &str = include_str!("page.css");
 

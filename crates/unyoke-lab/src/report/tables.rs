@@ -1,8 +1,8 @@
 //! Tables from the same data as figures.
 
 use super::{Cell, Table};
-use crate::draw::value_at;
 use crate::figures::{Curve, TimeRange, label};
+use unyoke_draw::value_at;
 
 /// A table of mean ± standard error at the given costs, a row for each curve.
 ///

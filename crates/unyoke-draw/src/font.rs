@@ -4,14 +4,14 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 
 /// Families in order of preference, as CSS wants them. Measured widths are those of the first.
-pub(crate) const FAMILY: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif";
+pub const FAMILY: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif";
 
-static REGULAR: &[u8] = include_bytes!("../../fonts/Inter-Regular.ttf");
-static SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold.ttf");
+static REGULAR: &[u8] = include_bytes!("../fonts/Inter-Regular.ttf");
+static SEMI_BOLD: &[u8] = include_bytes!("../fonts/Inter-SemiBold.ttf");
 
 /// How heavy a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub enum Weight {
     /// For nearly everything.
     Regular,
     /// For titles.
@@ -20,7 +20,7 @@ pub(crate) enum Weight {
 
 impl Weight {
     /// The weight as CSS counts it.
-    pub(crate) fn number(self) -> u16 {
+    pub fn number(self) -> u16 {
         match self {
             Self::Regular => 400,
             Self::SemiBold => 600,
@@ -29,7 +29,7 @@ impl Weight {
 }
 
 /// The bytes of the typeface.
-pub(crate) fn face(weight: Weight) -> &'static [u8] {
+pub fn face(weight: Weight) -> &'static [u8] {
     match weight {
         Weight::Regular => REGULAR,
         Weight::SemiBold => SEMI_BOLD,
