@@ -341,7 +341,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// The text with everything replaced that has a meaning in XML or may not occur in it.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

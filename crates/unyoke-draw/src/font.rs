@@ -4,7 +4,7 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 
 /// Families in order of preference, as CSS wants them. Measured widths are those of the first.
-pub const FAMILY: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif";
+pub(crate) const FAMILY: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif";
 
 static REGULAR: &[u8] = include_bytes!("../fonts/Inter-Regular.ttf");
 static SEMI_BOLD: &[u8] = include_bytes!("../fonts/Inter-SemiBold.ttf");
@@ -20,7 +20,7 @@ pub enum Weight {
 
 impl Weight {
     /// The weight as CSS counts it.
-    pub fn number(self) -> u16 {
+    pub(crate) fn number(self) -> u16 {
         match self {
             Self::Regular => 400,
             Self::SemiBold => 600,
@@ -29,7 +29,7 @@ impl Weight {
 }
 
 /// The bytes of the typeface.
-pub fn face(weight: Weight) -> &'static [u8] {
+pub(crate) fn face(weight: Weight) -> &'static [u8] {
     match weight {
         Weight::Regular => REGULAR,
         Weight::SemiBold => SEMI_BOLD,

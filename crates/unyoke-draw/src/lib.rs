@@ -1,7 +1,8 @@
 //! Pictures from axes, steps, bands, markers and contours, as SVG and PNG.
 //!
 //! A [`Sheet`] lays out panels with their axes and a legend; a figure then draws its data on the
-//! [`Canvas`] of the sheet, and a [`Picture`] is the result. Nothing here knows of studies,
+//! [`Canvas`] of the sheet, and a [`Picture`] is the result. [`page`] puts pictures, tables and text into one
+//! HTML page. Nothing here knows of studies,
 //! algorithms or costs. Coordinates of a picture are pixels at 96 dots per inch, with y
 //! downwards; those of data are as on paper.
 //!
@@ -47,14 +48,13 @@ mod polyline;
 mod legend;
 mod sheet;
 mod picture;
+pub mod page;
 
-pub use canvas::{
-    Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle, closed_path, escape, open_path,
-};
+pub use canvas::{Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle, closed_path, open_path};
 pub use color::Ink;
 pub use contour::{Grid, rings};
 pub use error::{DrawError, Result};
-pub use font::{FAMILY, Weight, face};
+pub use font::Weight;
 pub use legend::{Entry, Legend};
 pub use marker::{Inside, Marker, ellipse};
 pub use picture::Picture;

@@ -3,7 +3,7 @@
 //! An [`Instance`] is a problem whose true objectives are known; its [`Target`] is what a perfect
 //! decision maker would get. [`run()`] plays one study on it and measures after every evaluation,
 //! [`Lab`] does so for many instances and algorithms and keeps what it finished, [`summary`]
-//! averages. [`figures`] draws results as in the paper, [`report`] puts figures and tables into one page.
+//! averages. [`figures`] draws results as in the paper, [`report`] tabulates them.
 //! Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
