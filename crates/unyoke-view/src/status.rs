@@ -146,7 +146,8 @@ fn objective_status(
         values: count(Outcome::Completed),
         failed: count(Outcome::Failed),
         pending: count(Outcome::Pending),
-        spent: of().filter(|e| e.is_paid()).map(|e| e.cost).sum(),
+        // Not a sum: that of nothing is minus zero, and would be shown so.
+        spent: of().filter(|e| e.is_paid()).fold(0.0, |spent, e| spent + e.cost),
         best,
     }
 }
@@ -172,6 +173,7 @@ mod tests {
         let [lift, drag] = &shown.objectives[..] else { panic!("{shown:?}") };
         assert_eq!((lift.values, lift.pending, lift.failed, lift.spent), (2, 2, 0, 0.0));
         assert_eq!((lift.best, lift.cost), (Some(1.5), 2.0));
+        assert!(lift.spent.is_sign_positive(), "nothing is not minus nothing");
         assert_eq!((drag.values, drag.failed, drag.spent, drag.best), (0, 1, 5.0, None));
         let owners: Vec<_> =
             shown.pending.iter().map(|p| (p.owner.as_deref(), p.attempt)).collect();
