@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 /// A point in the coordinates of the data.
-pub(crate) type Point = [f64; 2];
+pub type Point = [f64; 2];
 
 /// The longest stretches of `0..count` on which `usable` holds.
-pub(crate) fn runs(count: usize, usable: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+pub fn runs(count: usize, usable: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = None;
     for i in 0..=count {
@@ -23,7 +23,7 @@ pub(crate) fn runs(count: usize, usable: impl Fn(usize) -> bool) -> Vec<Range<us
 }
 
 /// The corners of the stairs through `(x, y)`: across, then up or down.
-pub(crate) fn stairs(x: &[f64], y: &[f64]) -> Vec<Point> {
+pub fn stairs(x: &[f64], y: &[f64]) -> Vec<Point> {
     let mut corners = Vec::with_capacity(2 * x.len());
     for (i, (&x, &value)) in x.iter().zip(y).enumerate() {
         if i > 0 && y[i - 1] != value {
@@ -36,21 +36,24 @@ pub(crate) fn stairs(x: &[f64], y: &[f64]) -> Vec<Point> {
 
 /// Two step functions on the same places.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Band<'a> {
-    pub(crate) x: &'a [f64],
-    pub(crate) lower: &'a [f64],
-    pub(crate) upper: &'a [f64],
+pub struct Band<'a> {
+    /// Where each step begins.
+    pub x: &'a [f64],
+    /// The lower edge of each step.
+    pub lower: &'a [f64],
+    /// The upper edge of each step.
+    pub upper: &'a [f64],
 }
 
 /// The outline of a band: along the upper stairs and back along the lower.
-pub(crate) fn band(band: Band<'_>) -> Vec<Point> {
+pub fn band(band: Band<'_>) -> Vec<Point> {
     let mut outline = stairs(band.x, band.upper);
     outline.extend(stairs(band.x, band.lower).into_iter().rev());
     outline
 }
 
 /// The value of the step function at `at`; none before its first place or after its last.
-pub(crate) fn value_at(x: &[f64], y: &[f64], at: f64) -> Option<f64> {
+pub fn value_at(x: &[f64], y: &[f64], at: f64) -> Option<f64> {
     let last = *x.last()?;
     let after = x.partition_point(|&place| place <= at);
     if after == 0 || at > last {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::canvas::Place;
+use crate::canvas::Place;
 
 /// The points from left to right, in pieces that end where the next point is far away.
 ///
 /// Far is more than `reach` and more than eight times the usual distance. A Pareto front in parts
 /// is so drawn in parts.
-pub(crate) fn pieces(mut places: Vec<Place>, reach: f64) -> Vec<Vec<Place>> {
+pub fn pieces(mut places: Vec<Place>, reach: f64) -> Vec<Vec<Place>> {
     places.retain(|place| place.x.is_finite() && place.y.is_finite());
     places.sort_by(|a, b| a.x.total_cmp(&b.x).then(b.y.total_cmp(&a.y)));
     let far = reach.max(8.0 * usual_distance(&places));
@@ -36,7 +36,7 @@ fn distance(a: Place, b: Place) -> f64 {
 }
 
 /// The points without those that fall on top of another, at cells of width `cell`.
-pub(crate) fn thinned(places: impl IntoIterator<Item = Place>, cell: f64) -> Vec<Place> {
+pub fn thinned(places: impl IntoIterator<Item = Place>, cell: f64) -> Vec<Place> {
     let mut seen = BTreeSet::new();
     let mut fresh = |place: &Place| {
         let key = ((place.x / cell).round() as i64, (place.y / cell).round() as i64);

@@ -1,35 +1,44 @@
 //! Markers: the small shapes that tell curves apart without colour.
 
-use super::canvas::{Brush, Canvas, Place, Stroke, closed_path, number};
-use super::color::Ink;
+use crate::canvas::{Brush, Canvas, Place, Stroke, closed_path, number};
+use crate::color::Ink;
 
 /// A small shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Marker {
+pub enum Marker {
+    /// A circle.
     Circle,
+    /// A square on its corner.
     Diamond,
+    /// A triangle that points up.
     TriangleUp,
+    /// A triangle that points down.
     TriangleDown,
+    /// A square on its side.
     Square,
+    /// A pentagon.
     Pentagon,
+    /// A hexagon.
     Hexagon,
 }
 
 /// Whether the inside of a marker has its colour or that of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inside {
+pub enum Inside {
+    /// The colour of the outline.
     Filled,
+    /// The colour of the paper.
     Open,
 }
 
 impl Marker {
     /// Draws the marker at `at` with a radius of about `radius`.
-    pub(crate) fn draw(self, canvas: &mut Canvas, at: Place, radius: f64, brush: &Brush) {
+    pub fn draw(self, canvas: &mut Canvas, at: Place, radius: f64, brush: &Brush) {
         canvas.path(&self.outline(at, radius), brush);
     }
 
     /// The brush for a marker of this colour.
-    pub(crate) fn brush(ink: Ink, inside: Inside) -> Brush {
+    pub fn brush(ink: Ink, inside: Inside) -> Brush {
         let stroke = Stroke::solid(ink, 1.3);
         match inside {
             Inside::Filled => Brush::fill(ink).with_stroke(stroke),
@@ -57,7 +66,7 @@ impl Marker {
 }
 
 /// The outline of an ellipse with its axes level and upright.
-pub(crate) fn ellipse(at: Place, radii: [f64; 2]) -> String {
+pub fn ellipse(at: Place, radii: [f64; 2]) -> String {
     let [x, y, a, b] = [at.x - radii[0], at.y, radii[0], radii[1]].map(number);
     let width = number(2.0 * radii[0]);
     format!("M{x} {y}a{a} {b} 0 1 0 {width} 0a{a} {b} 0 1 0 -{width} 0Z")

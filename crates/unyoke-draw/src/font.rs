@@ -6,12 +6,12 @@ use skrifa::{FontRef, MetadataProvider};
 /// Families in order of preference, as CSS wants them. Measured widths are those of the first.
 pub(crate) const FAMILY: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif";
 
-static REGULAR: &[u8] = include_bytes!("../../fonts/Inter-Regular.ttf");
-static SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold.ttf");
+static REGULAR: &[u8] = include_bytes!("../fonts/Inter-Regular.ttf");
+static SEMI_BOLD: &[u8] = include_bytes!("../fonts/Inter-SemiBold.ttf");
 
 /// How heavy a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub enum Weight {
     /// For nearly everything.
     Regular,
     /// For titles.

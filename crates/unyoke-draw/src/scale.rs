@@ -2,7 +2,7 @@
 
 /// How values are spaced along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Equal differences are equally far apart.
     Linear,
     /// Equal ratios are equally far apart.
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 /// A stretch of values, spaced in one way. Its ends are finite and differ; on a log scale both
 /// are positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     kind: Kind,
     low: f64,
     high: f64,
@@ -20,9 +20,11 @@ pub(crate) struct Scale {
 
 /// A value with a name on an axis.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tick {
-    pub(crate) at: f64,
-    pub(crate) label: String,
+pub struct Tick {
+    /// The value.
+    pub at: f64,
+    /// What is written there; may be empty.
+    pub label: String,
 }
 
 /// Beyond these, differences and ratios of `f64` overflow.
@@ -31,7 +33,7 @@ const TINY: f64 = 1e-150;
 
 impl Scale {
     /// A scale from `low` to `high`; ends that make no sense are moved.
-    pub(crate) fn new(kind: Kind, low: f64, high: f64) -> Self {
+    pub fn new(kind: Kind, low: f64, high: f64) -> Self {
         match kind {
             Kind::Linear => Self::linear(low, high),
             Kind::Log => Self::log(low, high),
@@ -64,7 +66,7 @@ impl Scale {
 
     /// The scale that holds all finite `values` (on a log scale, all positive ones), with a little
     /// room at both ends.
-    pub(crate) fn around(kind: Kind, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn around(kind: Kind, values: impl IntoIterator<Item = f64>) -> Self {
         let fits = |v: &f64| v.is_finite() && (kind == Kind::Linear || *v > 0.0);
         let (low, high) = values
             .into_iter()
@@ -74,20 +76,22 @@ impl Scale {
     }
 
     /// The same scale with `share` of its length more at both ends.
-    pub(crate) fn padded(self, share: f64) -> Self {
+    pub fn padded(self, share: f64) -> Self {
         Self::new(self.kind, self.value(-share), self.value(1.0 + share))
     }
 
     /// The same scale with another lower end.
-    pub(crate) fn from(self, low: f64) -> Self {
+    pub fn from(self, low: f64) -> Self {
         Self::new(self.kind, low, self.high)
     }
 
-    pub(crate) fn low(&self) -> f64 {
+    /// The lower end.
+    pub fn low(&self) -> f64 {
         self.low
     }
 
-    pub(crate) fn high(&self) -> f64 {
+    /// The upper end.
+    pub fn high(&self) -> f64 {
         self.high
     }
 
@@ -95,7 +99,7 @@ impl Scale {
     ///
     /// On a log scale, what is not positive stands at the lower end: it is below everything the
     /// scale shows.
-    pub(crate) fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
             Kind::Log if value <= 0.0 => 0.0,
@@ -104,7 +108,7 @@ impl Scale {
     }
 
     /// The value at `place`; the inverse of [`Scale::place`].
-    pub(crate) fn value(&self, place: f64) -> f64 {
+    pub fn value(&self, place: f64) -> f64 {
         match self.kind {
             Kind::Linear => self.low + place * (self.high - self.low),
             Kind::Log => self.low * (place * (self.high / self.low).ln()).exp(),
@@ -112,7 +116,7 @@ impl Scale {
     }
 
     /// About `wanted` round values with their names.
-    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
+    pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.kind {
             Kind::Linear => linear_ticks(self.low, self.high, wanted),
             Kind::Log => self.log_ticks(wanted),
@@ -133,7 +137,7 @@ impl Scale {
     }
 
     /// Values between the powers of ten of a log scale, for small ticks without names.
-    pub(crate) fn small_ticks(&self) -> Vec<f64> {
+    pub fn small_ticks(&self) -> Vec<f64> {
         match self.kind {
             Kind::Log if (self.high / self.low).log10() < 7.0 => {
                 self.multiples(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1)

@@ -1,11 +1,11 @@
 //! A sheet of panels: lays them out in rows with aligned axes and draws everything but the data.
 
-use super::canvas::{Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle};
-use super::color::Ink;
-use super::font::{Weight, text_width};
-use super::legend::Legend;
-use super::scale::{Scale, Tick};
-use super::step::Point;
+use crate::canvas::{Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle};
+use crate::color::Ink;
+use crate::font::{Weight, text_width};
+use crate::legend::Legend;
+use crate::scale::{Scale, Tick};
+use crate::step::Point;
 
 const NUMBER: f64 = 11.0;
 const LABEL: f64 = 12.0;
@@ -18,22 +18,26 @@ const GUTTER: f64 = 16.0;
 
 /// One axis of a panel.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
-    pub(crate) label: String,
-    pub(crate) scale: Scale,
-    pub(crate) ticks: Vec<Tick>,
-    pub(crate) small: Vec<f64>,
+pub struct Axis {
+    /// What the axis shows; empty for none.
+    pub label: String,
+    /// Where values stand along it.
+    pub scale: Scale,
+    /// Values with a mark and a name.
+    pub ticks: Vec<Tick>,
+    /// Values with a small mark only.
+    pub small: Vec<f64>,
 }
 
 impl Axis {
     /// An axis with about `wanted` numbers.
-    pub(crate) fn new(label: &str, scale: Scale, wanted: usize) -> Self {
+    pub fn new(label: &str, scale: Scale, wanted: usize) -> Self {
         let (ticks, small) = (scale.ticks(wanted), scale.small_ticks());
         Self { label: label.into(), scale, ticks, small }
     }
 
     /// The same axis without label and numbers, for a panel beside one that has them.
-    pub(crate) fn without_words(mut self) -> Self {
+    pub fn without_words(mut self) -> Self {
         self.label.clear();
         self.ticks.iter_mut().for_each(|tick| tick.label.clear());
         self
@@ -42,7 +46,7 @@ impl Axis {
 
 /// The lines around a panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Border {
+pub enum Border {
     /// Axes at the left and below, with light lines behind the data.
     Axes,
     /// An axis below only; rows have names instead of numbers.
@@ -53,49 +57,60 @@ pub(crate) enum Border {
 
 /// One panel before it is laid out.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Panel {
-    pub(crate) title: String,
+pub struct Panel {
+    /// Above the panel; empty for none.
+    pub title: String,
     /// A remark at the right end of the title's line; left out where there is no room.
-    pub(crate) note: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) border: Border,
+    pub note: String,
+    /// The level axis.
+    pub x: Axis,
+    /// The upright axis.
+    pub y: Axis,
+    /// The lines around it.
+    pub border: Border,
     /// Room for something at the right of the panel.
-    pub(crate) aside: f64,
+    pub aside: f64,
 }
 
 /// How large panels are, and how many stand in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Form {
+pub struct Form {
     /// Above everything; empty for none.
-    pub(crate) heading: String,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
-    pub(crate) columns: usize,
+    pub heading: String,
+    /// Width of each panel, without its axes.
+    pub width: f64,
+    /// Height of each panel, without its axes.
+    pub height: f64,
+    /// Panels in a row.
+    pub columns: usize,
 }
 
 /// The place of a panel on the sheet.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Frame {
-    pub(crate) rect: Rect,
-    pub(crate) x: Scale,
-    pub(crate) y: Scale,
+pub struct Frame {
+    /// Its border.
+    pub rect: Rect,
+    /// The scale of its level axis.
+    pub x: Scale,
+    /// The scale of its upright axis.
+    pub y: Scale,
 }
 
 impl Frame {
     /// Where a point of the data is on the sheet.
-    pub(crate) fn place(&self, point: Point) -> Place {
+    pub fn place(&self, point: Point) -> Place {
         let x = self.rect.left + self.x.place(point[0]) * self.rect.width;
         let y = self.rect.bottom() - self.y.place(point[1]) * self.rect.height;
         Place::new(within_reach(x), within_reach(y))
     }
 
-    pub(crate) fn places(&self, points: &[Point]) -> Vec<Place> {
+    /// Where points of the data are on the sheet.
+    pub fn places(&self, points: &[Point]) -> Vec<Place> {
         points.iter().map(|point| self.place(*point)).collect()
     }
 
     /// Writes a remark into the middle, for a panel that has nothing to show.
-    pub(crate) fn say(&self, canvas: &mut Canvas, remark: &str) {
+    pub fn say(&self, canvas: &mut Canvas, remark: &str) {
         let Rect { left, top, width, height } = self.rect;
         let style = TextStyle::new(LABEL, Anchor::Middle).with_ink(Ink::Muted);
         canvas.text(Place::new(left + 0.5 * width, top + 0.5 * height), remark, &style);
@@ -109,14 +124,16 @@ fn within_reach(coordinate: f64) -> f64 {
 
 /// Panels with their axes, ready for data.
 #[derive(Debug, Clone)]
-pub(crate) struct Sheet {
-    pub(crate) canvas: Canvas,
-    pub(crate) frames: Vec<Frame>,
+pub struct Sheet {
+    /// What is drawn so far.
+    pub canvas: Canvas,
+    /// The places of the panels, in order.
+    pub frames: Vec<Frame>,
 }
 
 impl Sheet {
     /// Lays out the panels and draws axes, titles and legend.
-    pub(crate) fn new(form: &Form, panels: &[Panel], legend: &Legend) -> Self {
+    pub fn new(form: &Form, panels: &[Panel], legend: &Legend) -> Self {
         let layout = Layout::new(form, panels, legend);
         let mut canvas = Canvas::new(layout.width, layout.height);
         if !form.heading.is_empty() {
@@ -135,14 +152,14 @@ impl Sheet {
     }
 
     /// Draws the data of panel `index`, cut off at its border.
-    pub(crate) fn fill(&mut self, index: usize, data: impl FnOnce(&mut Canvas, &Frame)) {
+    pub fn fill(&mut self, index: usize, data: impl FnOnce(&mut Canvas, &Frame)) {
         if let Some(frame) = self.frames.get(index) {
             self.canvas.clipped(frame.rect.grown(1.0), |canvas| data(canvas, frame));
         }
     }
 
     /// Draws over panel `index` and its surroundings.
-    pub(crate) fn overlay(&mut self, index: usize, data: impl FnOnce(&mut Canvas, &Frame)) {
+    pub fn overlay(&mut self, index: usize, data: impl FnOnce(&mut Canvas, &Frame)) {
         if let Some(frame) = self.frames.get(index) {
             data(&mut self.canvas, frame);
         }
@@ -328,7 +345,7 @@ fn draw_vertical(canvas: &mut Canvas, panel: &Panel, frame: &Frame) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::scale::Kind;
+    use crate::scale::Kind;
 
     fn panel(title: &str) -> Panel {
         let axis = |label| Axis::new(label, Scale::new(Kind::Linear, 0.0, 1.0), 5);

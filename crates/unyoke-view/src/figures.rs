@@ -1,10 +1,10 @@
-//! Figures of one study: its front, what was evaluated for what price, what going on is worth,
-//! and the designs of the front side by side.
+//! Figures of one study, each from plain data: its front, what was evaluated for what price, whether it
+//! is worth continuing, and the designs of the front side by side.
 
-use super::front::{line_entry, marker_entry};
-use crate::draw::{
-    Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Inside, Kind, Legend, Marker, Panel,
-    Picture, Place, Scale, Sheet, Stroke, Tick, ellipse, open_path, stairs,
+use serde::{Deserialize, Serialize};
+use unyoke_draw::{
+    Anchor, Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Inside, Kind, Legend, Marker,
+    Panel, Picture, Place, Scale, Sheet, Stroke, TextStyle, Tick, ellipse, open_path, stairs,
 };
 
 /// The inks of objectives, in order.
@@ -16,7 +16,7 @@ const MOST_PANELS: usize = 6;
 /// What is known of the trade-offs, in the units of the objectives.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TradeOffs {
-    /// Names of the objectives, with their goals.
+    /// Names of the objectives, with their directions.
     pub objectives: Vec<String>,
     /// The predicted front: for each design the mean and standard deviation of each objective.
     pub predicted: Vec<Vec<[f64; 2]>>,
@@ -44,8 +44,8 @@ pub fn trade_offs_figure(data: &TradeOffs) -> Picture {
     let predicted = (Marker::Circle, 2.6, Brush::fill(Ink::Blue));
     let legend = Legend {
         entries: vec![
-            marker_entry("predicted, with one standard deviation around it", predicted),
-            marker_entry("measured on all objectives", measured),
+            Entry::marker("predicted, with one standard deviation around it", predicted),
+            Entry::marker("measured on all objectives", measured),
         ],
     };
     let mut sheet = Sheet::new(&form, &plans, &legend);
@@ -88,7 +88,7 @@ pub struct Payment {
     pub spent: f64,
     /// What it cost.
     pub cost: f64,
-    /// What came out; nothing if it failed.
+    /// The value; `None` if it failed.
     pub value: Option<f64>,
 }
 
@@ -126,7 +126,7 @@ fn of(payments: &[Payment], objective: usize) -> impl Iterator<Item = &Payment> 
 fn failed_entry(payments: &[Payment]) -> Vec<Entry> {
     let failed = (Marker::Circle, 3.2, Marker::brush(Ink::Muted, Inside::Open));
     let any = payments.iter().any(|payment| payment.value.is_none());
-    if any { vec![marker_entry("failed", failed)] } else { vec![] }
+    if any { vec![Entry::marker("failed", failed)] } else { vec![] }
 }
 
 fn draw_values(canvas: &mut Canvas, frame: &Frame, objective: usize, payments: &[Payment]) {
@@ -162,7 +162,7 @@ pub fn spending_figure(objectives: &[String], payments: &[Payment]) -> Picture {
     let mut entries: Vec<_> = objectives
         .iter()
         .enumerate()
-        .map(|(m, name)| line_entry(name, Stroke::solid(ink(m), 1.8)))
+        .map(|(m, name)| Entry::line(name, Stroke::solid(ink(m), 1.8)))
         .collect();
     entries.extend(failed_entry(payments));
     let mut sheet = Sheet::new(&form, &panels, &Legend { entries });
@@ -214,17 +214,17 @@ fn draw_totals(canvas: &mut Canvas, frame: &Frame, objectives: usize, payments: 
 }
 
 /// What a study knew at some total cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// The total cost.
     pub spent: f64,
-    /// Expected gain of the next evaluation per unit of its cost; nothing if models were not asked.
+    /// Expected gain of the next evaluation per unit of its cost; `None` if models were not asked.
     pub gain_per_cost: Option<f64>,
-    /// Hypervolume of the predicted front.
+    /// The share of the box around the fronts of all moments that the front of this one dominates.
     pub hypervolume: f64,
 }
 
-/// Draws what going on promised and how the predicted front grew, as the study went on.
+/// Draws what the next evaluation promised and how the predicted front grew, against the total cost.
 pub fn worth_figure(moments: &[Moment]) -> Picture {
     let gains: Vec<[f64; 2]> = moments
         .iter()
@@ -255,7 +255,10 @@ pub fn worth_figure(moments: &[Moment]) -> Picture {
             canvas.dots(&places, 2.6, Ink::Blue);
         });
     }
-    Picture::new(sheet.canvas, "What going on promised, and how the predicted front grew")
+    Picture::new(
+        sheet.canvas,
+        "What the next evaluation promised, and how the predicted front grew",
+    )
 }
 
 /// One upright axis of parallel coordinates.
@@ -299,7 +302,6 @@ pub fn parallel_figure(axes: &[Coordinate], lines: &[Vec<f64>]) -> Picture {
 }
 
 fn draw_names(canvas: &mut Canvas, frame: &Frame, axes: &[Coordinate]) {
-    use crate::draw::{Anchor, TextStyle};
     for (i, axis) in axes.iter().enumerate() {
         let (low, high) = (frame.place([i as f64, 0.0]), frame.place([i as f64, 1.0]));
         canvas.line(low, high, Stroke::solid(Ink::Axis, 1.0));

@@ -5,42 +5,51 @@
 
 use std::fmt::Write;
 
-use super::color::Ink;
-use super::font::{FAMILY, Weight};
+use crate::color::Ink;
+use crate::font::{FAMILY, Weight};
 
 /// A place on the picture: to the right, and down.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
+pub struct Place {
+    /// To the right.
+    pub x: f64,
+    /// Down.
+    pub y: f64,
 }
 
 impl Place {
-    pub(crate) fn new(x: f64, y: f64) -> Self {
+    /// The place at these coordinates.
+    pub fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 }
 
 /// A rectangle on the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rect {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub struct Rect {
+    /// The left edge.
+    pub left: f64,
+    /// The upper edge.
+    pub top: f64,
+    /// To the right edge.
+    pub width: f64,
+    /// To the lower edge.
+    pub height: f64,
 }
 
 impl Rect {
-    pub(crate) fn right(&self) -> f64 {
+    /// The right edge.
+    pub fn right(&self) -> f64 {
         self.left + self.width
     }
 
-    pub(crate) fn bottom(&self) -> f64 {
+    /// The lower edge.
+    pub fn bottom(&self) -> f64 {
         self.top + self.height
     }
 
     /// The same rectangle with `margin` more on each side.
-    pub(crate) fn grown(&self, margin: f64) -> Self {
+    pub fn grown(&self, margin: f64) -> Self {
         Self {
             left: self.left - margin,
             top: self.top - margin,
@@ -52,41 +61,51 @@ impl Rect {
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stroke {
-    pub(crate) ink: Ink,
-    pub(crate) width: f64,
+pub struct Stroke {
+    /// The colour.
+    pub ink: Ink,
+    /// How thick the line is.
+    pub width: f64,
     /// Lengths of dashes and gaps as SVG wants them; empty for a solid line.
-    pub(crate) dash: &'static str,
+    pub dash: &'static str,
 }
 
 impl Stroke {
-    pub(crate) fn solid(ink: Ink, width: f64) -> Self {
+    /// A line without gaps.
+    pub fn solid(ink: Ink, width: f64) -> Self {
         Self { ink, width, dash: "" }
     }
 }
 
 /// How a shape is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Brush {
-    pub(crate) fill: Option<Ink>,
-    pub(crate) stroke: Option<Stroke>,
-    pub(crate) opacity: f64,
+pub struct Brush {
+    /// The colour of the inside; `None` leaves it as it is.
+    pub fill: Option<Ink>,
+    /// The outline, if it is drawn.
+    pub stroke: Option<Stroke>,
+    /// From 0, which cannot be seen, to 1.
+    pub opacity: f64,
 }
 
 impl Brush {
-    pub(crate) fn fill(ink: Ink) -> Self {
+    /// Fills the inside and draws no outline.
+    pub fn fill(ink: Ink) -> Self {
         Self { fill: Some(ink), stroke: None, opacity: 1.0 }
     }
 
-    pub(crate) fn line(stroke: Stroke) -> Self {
+    /// Draws the outline only.
+    pub fn line(stroke: Stroke) -> Self {
         Self { fill: None, stroke: Some(stroke), opacity: 1.0 }
     }
 
-    pub(crate) fn with_stroke(self, stroke: Stroke) -> Self {
+    /// The same brush with an outline.
+    pub fn with_stroke(self, stroke: Stroke) -> Self {
         Self { stroke: Some(stroke), ..self }
     }
 
-    pub(crate) fn with_opacity(self, opacity: f64) -> Self {
+    /// The same brush, less opaque.
+    pub fn with_opacity(self, opacity: f64) -> Self {
         Self { opacity, ..self }
     }
 
@@ -117,31 +136,41 @@ impl Brush {
 
 /// Which part of a text stands at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// Its left end.
     Start,
+    /// Its middle.
     Middle,
+    /// Its right end.
     End,
 }
 
 /// How a text is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct TextStyle {
-    pub(crate) size: f64,
-    pub(crate) weight: Weight,
-    pub(crate) ink: Ink,
-    pub(crate) anchor: Anchor,
+pub struct TextStyle {
+    /// Size of the typeface.
+    pub size: f64,
+    /// How heavy it is.
+    pub weight: Weight,
+    /// The colour.
+    pub ink: Ink,
+    /// Which part of the text stands at its place.
+    pub anchor: Anchor,
 }
 
 impl TextStyle {
-    pub(crate) fn new(size: f64, anchor: Anchor) -> Self {
+    /// Regular text in the usual colour.
+    pub fn new(size: f64, anchor: Anchor) -> Self {
         Self { size, weight: Weight::Regular, ink: Ink::Text, anchor }
     }
 
-    pub(crate) fn semi_bold(self) -> Self {
+    /// The same style, heavier.
+    pub fn semi_bold(self) -> Self {
         Self { weight: Weight::SemiBold, ..self }
     }
 
-    pub(crate) fn with_ink(self, ink: Ink) -> Self {
+    /// The same style in another colour.
+    pub fn with_ink(self, ink: Ink) -> Self {
         Self { ink, ..self }
     }
 
@@ -163,7 +192,7 @@ impl TextStyle {
 
 /// An SVG picture being written.
 #[derive(Debug, Clone)]
-pub(crate) struct Canvas {
+pub struct Canvas {
     width: f64,
     height: f64,
     body: String,
@@ -171,22 +200,25 @@ pub(crate) struct Canvas {
 
 impl Canvas {
     /// An empty sheet of paper.
-    pub(crate) fn new(width: f64, height: f64) -> Self {
+    pub fn new(width: f64, height: f64) -> Self {
         let mut canvas = Self { width, height, body: String::new() };
         let all = Rect { left: 0.0, top: 0.0, width, height };
         canvas.rect(all, &Brush::fill(Ink::Paper));
         canvas
     }
 
-    pub(crate) fn width(&self) -> f64 {
+    /// Width of the picture.
+    pub fn width(&self) -> f64 {
         self.width
     }
 
-    pub(crate) fn height(&self) -> f64 {
+    /// Height of the picture.
+    pub fn height(&self) -> f64 {
         self.height
     }
 
-    pub(crate) fn rect(&mut self, rect: Rect, brush: &Brush) {
+    /// Draws a rectangle; a negative width or height counts as none.
+    pub fn rect(&mut self, rect: Rect, brush: &Brush) {
         let (x, y) = (number(rect.left), number(rect.top));
         let (width, height) = (number(rect.width.max(0.0)), number(rect.height.max(0.0)));
         let brush = brush.attributes();
@@ -195,20 +227,21 @@ impl Canvas {
         ));
     }
 
-    pub(crate) fn line(&mut self, from: Place, to: Place, stroke: Stroke) {
+    /// Draws a straight line.
+    pub fn line(&mut self, from: Place, to: Place, stroke: Stroke) {
         self.path(&open_path(&[from, to]), &Brush::line(stroke));
     }
 
-    /// An outline in SVG's own words, as made by [`open_path`] and [`closed_path`].
-    pub(crate) fn path(&mut self, outline: &str, brush: &Brush) {
+    /// Draws an outline in SVG's own words, as made by [`open_path`] and [`closed_path`].
+    pub fn path(&mut self, outline: &str, brush: &Brush) {
         if !outline.is_empty() {
             let brush = brush.attributes();
             self.element(&format!("<path d=\"{outline}\"{brush}/>"));
         }
     }
 
-    /// Round dots, which overlap without a seam.
-    pub(crate) fn dots(&mut self, places: &[Place], radius: f64, ink: Ink) {
+    /// Draws round dots, which overlap without a seam.
+    pub fn dots(&mut self, places: &[Place], radius: f64, ink: Ink) {
         if places.is_empty() {
             return;
         }
@@ -219,14 +252,15 @@ impl Canvas {
         self.element(&format!("<path d=\"{outline}\"{brush} stroke-linecap=\"round\"/>"));
     }
 
-    pub(crate) fn text(&mut self, at: Place, text: &str, style: &TextStyle) {
+    /// Writes a text on one line.
+    pub fn text(&mut self, at: Place, text: &str, style: &TextStyle) {
         let (x, y) = (number(at.x), number(at.y));
         let (style, text) = (style.attributes(), escape(text));
         self.element(&format!("<text x=\"{x}\" y=\"{y}\"{style}>{text}</text>"));
     }
 
-    /// A text that reads upwards.
-    pub(crate) fn text_upwards(&mut self, at: Place, text: &str, style: &TextStyle) {
+    /// Writes a text that reads upwards.
+    pub fn text_upwards(&mut self, at: Place, text: &str, style: &TextStyle) {
         let (x, y) = (number(at.x), number(at.y));
         let (style, text) = (style.attributes(), escape(text));
         self.element(&format!(
@@ -235,7 +269,7 @@ impl Canvas {
     }
 
     /// Draws what `inner` draws, as far as it lies within `rect`.
-    pub(crate) fn clipped(&mut self, rect: Rect, inner: impl FnOnce(&mut Self)) {
+    pub fn clipped(&mut self, rect: Rect, inner: impl FnOnce(&mut Self)) {
         let [x, y] = [rect.left, rect.top].map(number);
         let [width, height] = [rect.width.max(0.0), rect.height.max(0.0)].map(number);
         self.element(&format!(
@@ -247,7 +281,7 @@ impl Canvas {
     }
 
     /// Draws what `inner` draws as one shape, which is then `opacity` opaque.
-    pub(crate) fn faded(&mut self, opacity: f64, inner: impl FnOnce(&mut Self)) {
+    pub fn faded(&mut self, opacity: f64, inner: impl FnOnce(&mut Self)) {
         self.element(&format!("<g opacity=\"{}\">", number(opacity)));
         inner(self);
         self.element("</g>");
@@ -274,7 +308,7 @@ impl Canvas {
 
 /// The outline through `places`, not closed. Level and upright parts, of which stairs consist, name
 /// only the coordinate that changes.
-pub(crate) fn open_path(places: &[Place]) -> String {
+pub fn open_path(places: &[Place]) -> String {
     let mut text = String::new();
     let mut last: Option<[String; 2]> = None;
     for place in places {
@@ -292,7 +326,7 @@ pub(crate) fn open_path(places: &[Place]) -> String {
 }
 
 /// The outline around `places`.
-pub(crate) fn closed_path(places: &[Place]) -> String {
+pub fn closed_path(places: &[Place]) -> String {
     if places.is_empty() { String::new() } else { open_path(places) + "Z" }
 }
 

@@ -4,35 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use resvg::{tiny_skia, usvg};
 
-use super::canvas::Canvas;
-use super::error::{DrawError, Result};
-use super::font::{Weight, face};
+use crate::canvas::Canvas;
+use crate::error::{DrawError, Result};
+use crate::font::{Weight, face};
 
 /// Pictures with more pixels than this are refused.
 const MOST_PIXELS: f64 = 2e8;
 
 /// A finished picture.
-///
-/// ```
-/// use unyoke_lab::figures::{Curve, CurvePanel, VerticalScale, regret_figure};
-///
-/// let curve = Curve {
-///     algorithm: "c-mokg".into(),
-///     cost: vec![66.0, 67.0, 77.0],
-///     mean: vec![0.9, 0.5, 0.4],
-///     standard_error: vec![0.1, 0.05, 0.05],
-///     instances: 100,
-/// };
-/// let panel = CurvePanel {
-///     title: "Different length scales".into(),
-///     y_label: "Bayesian regret".into(),
-///     curves: vec![curve],
-/// };
-/// let picture = regret_figure(&[panel], VerticalScale::Automatic);
-/// assert!(picture.svg().starts_with("<svg"));
-/// assert!(picture.png(2.0)?.starts_with(b"\x89PNG"));
-/// # Ok::<(), unyoke_lab::draw::DrawError>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     width: f64,
@@ -42,7 +21,7 @@ pub struct Picture {
 
 impl Picture {
     /// Ends a drawing; `description` is what a reader hears who does not see it.
-    pub(crate) fn new(canvas: Canvas, description: &str) -> Self {
+    pub fn new(canvas: Canvas, description: &str) -> Self {
         Self { width: canvas.width(), height: canvas.height(), svg: canvas.finish(description) }
     }
 
@@ -100,7 +79,7 @@ fn fonts() -> Arc<usvg::fontdb::Database> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::{Anchor, Place, TextStyle};
+    use crate::{Anchor, Place, TextStyle};
 
     fn picture() -> Picture {
         let mut canvas = Canvas::new(40.0, 20.0);

@@ -3,7 +3,7 @@
 
 /// A colour by its role, so that a page can give roles other colours at night.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub enum Ink {
     /// The ground on which everything is drawn.
     Paper,
     /// Words and strong lines.
@@ -47,7 +47,7 @@ const RAMP: [(u8, u8, u8); 7] = [
 
 impl Ink {
     /// The colour at `share` of the ramp, from 0 (light) to 1 (dark).
-    pub(crate) fn ramp(share: f64) -> Self {
+    pub fn ramp(share: f64) -> Self {
         let last = RAMP.len() - 1;
         let place = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) * last as f64 };
         let below = (place.floor() as usize).min(last - 1);

@@ -1,9 +1,9 @@
 //! The legend: one sample and one name for each thing in a picture, in rows below the panels.
 
-use super::canvas::{Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle};
-use super::color::Ink;
-use super::font::{Weight, text_width};
-use super::marker::Marker;
+use crate::canvas::{Anchor, Brush, Canvas, Place, Rect, Stroke, TextStyle};
+use crate::color::Ink;
+use crate::font::{Weight, text_width};
+use crate::marker::Marker;
 
 const SIZE: f64 = 11.5;
 const ROW: f64 = 20.0;
@@ -13,17 +13,22 @@ const BETWEEN: f64 = 22.0;
 
 /// One line of explanation.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) label: String,
-    pub(crate) band: Option<Ink>,
-    pub(crate) stroke: Option<Stroke>,
-    pub(crate) marker: Option<(Marker, f64, Brush)>,
+pub struct Entry {
+    /// What it explains.
+    pub label: String,
+    /// The colour of a band.
+    pub band: Option<Ink>,
+    /// A line.
+    pub stroke: Option<Stroke>,
+    /// A marker with its radius.
+    pub marker: Option<(Marker, f64, Brush)>,
 }
 
 /// All entries, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Legend {
-    pub(crate) entries: Vec<Entry>,
+pub struct Legend {
+    /// From left to right, row by row.
+    pub entries: Vec<Entry>,
 }
 
 impl Legend {
@@ -64,6 +69,16 @@ impl Legend {
 }
 
 impl Entry {
+    /// Explains a line.
+    pub fn line(label: &str, stroke: Stroke) -> Self {
+        Self { label: label.into(), band: None, stroke: Some(stroke), marker: None }
+    }
+
+    /// Explains a marker, given with its radius.
+    pub fn marker(label: &str, marker: (Marker, f64, Brush)) -> Self {
+        Self { label: label.into(), band: None, stroke: None, marker: Some(marker) }
+    }
+
     /// The width of what stands before the name; a marker alone needs less than a line.
     fn sample(&self) -> f64 {
         if self.stroke.is_none() && self.band.is_none() { 10.0 } else { SAMPLE }

@@ -1,13 +1,16 @@
 //! Contours by marching squares: the rings around all places where a field reaches a level.
 
-use super::step::Point;
+use crate::step::Point;
 
 /// Values at the nodes of a regular grid over the unit square, row by row from the bottom.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grid<'a> {
-    pub(crate) columns: usize,
-    pub(crate) rows: usize,
-    pub(crate) values: &'a [f64],
+pub struct Grid<'a> {
+    /// Nodes in a row.
+    pub columns: usize,
+    /// Nodes in a column.
+    pub rows: usize,
+    /// `columns * rows` values; missing ones are below every level.
+    pub values: &'a [f64],
 }
 
 /// A node of the grid with a frame of one node around it; everything in the frame is below any level.
@@ -62,7 +65,7 @@ impl Edge {
 
 /// Closed rings around the region where the field is at least `level`, along the border where the
 /// region touches it. Values that are not finite count as below every level.
-pub(crate) fn rings(grid: &Grid<'_>, level: f64) -> Vec<Vec<Point>> {
+pub fn rings(grid: &Grid<'_>, level: f64) -> Vec<Vec<Point>> {
     let mut follow = segments(grid, level);
     let mut found = Vec::new();
     while let Some((&start, _)) = follow.first_key_value() {
