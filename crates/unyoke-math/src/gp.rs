@@ -423,6 +423,16 @@ impl FixedSet<'_> {
         &self.means
     }
 
+    /// Variance of the noise of one observation.
+    pub fn noise(&self) -> f64 {
+        self.gp.noise()
+    }
+
+    /// Number of inputs.
+    pub fn dim(&self) -> usize {
+        self.gp.dim()
+    }
+
     /// Moves the candidate to `x`, reusing its buffers.
     pub fn evaluate(&self, x: &[f64], candidate: &mut Candidate) -> Result<()> {
         let Candidate { query, covariances, slopes, explained } = candidate;
