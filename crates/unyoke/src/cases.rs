@@ -15,7 +15,7 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
-        let mut problem = Problem { parameters, objectives: vec![] };
+        let mut problem = Problem { parameters, objectives: vec![], limits: vec![] };
         for (i, objective) in objectives.iter_mut().enumerate() {
             objective.name = format!("f{i}");
             // One length scale, or one per input.

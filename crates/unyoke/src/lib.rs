@@ -18,6 +18,7 @@ mod formula;
 mod problem;
 mod design;
 mod space;
+mod feasible;
 mod config;
 mod event;
 mod journal;
@@ -51,7 +52,7 @@ pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
 pub use plan::Permission;
 pub use problem::{
-    Direction, GammaPrior, KnownHyper, Noise, Objective, Parameter, Priors, Problem,
+    Direction, GammaPrior, KnownHyper, Limit, Noise, Objective, Parameter, Priors, Problem,
     ProblemBuilder, Scale,
 };
 pub use study::{Asked, Study};

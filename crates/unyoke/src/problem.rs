@@ -36,6 +36,22 @@ pub struct Problem {
     pub parameters: Vec<Parameter>,
     /// What can be measured.
     pub objectives: Vec<Objective>,
+    /// What designs must satisfy besides the bounds of each parameter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+}
+
+/// An inequality between parameters that every suggested design satisfies.
+///
+/// Numbers, names of parameters (in braces if they are more than letters, digits and underscores),
+/// `+ - * / ^`, parentheses, `sqrt exp ln log log10 sin cos tan abs min max`, `pi` and `e`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Its name.
+    pub name: String,
+    /// The inequality, as in `x1 + x2 <= 1` or `0 <= a - b <= 1`.
+    pub formula: String,
 }
 
 /// Something to choose, with the values it can take.
@@ -201,23 +217,9 @@ impl Problem {
         ProblemBuilder::default()
     }
 
-    /// Fails with all the mistakes there are, each with its place.
-    ///
-    /// ```
-    /// use unyoke::Problem;
-    ///
-    /// let text = r#"{
-    ///     "parameters": [{"type": "continuous", "name": "x", "low": 0, "high": 1, "scale": "log"}],
-    ///     "objectives": []
-    /// }"#;
-    /// let problem: Problem = serde_json::from_str(text)?;
-    /// let error = problem.check().unwrap_err().to_string();
-    /// assert!(error.contains("parameters[0].low: is 0"));
-    /// assert!(error.contains("objectives: "));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    pub fn check(&self) -> Result<()> {
-        fail_with(check::mistakes(self))
+    /// All the mistakes that can be seen without looking for designs.
+    pub(crate) fn mistakes(&self) -> Vec<Mistake> {
+        check::mistakes(self)
     }
 
     /// Fails only with mistakes that every version has refused. A journal may hold any of the others,
@@ -308,6 +310,7 @@ impl Objective {
 pub struct ProblemBuilder {
     parameters: Vec<Parameter>,
     objectives: Vec<Objective>,
+    limits: Vec<Limit>,
 }
 
 impl ProblemBuilder {
@@ -383,10 +386,16 @@ impl ProblemBuilder {
         self
     }
 
-    /// The problem, unless something is wrong with it.
-    pub fn build(self) -> Result<Problem> {
-        let problem = Problem { parameters: self.parameters, objectives: self.objectives };
-        problem.check().map(|()| problem)
+    /// Adds an inequality that every design must satisfy, as in `x1 + x2 <= 1`.
+    pub fn limit(mut self, name: impl Into<String>, formula: impl Into<String>) -> Self {
+        self.limits.push(Limit { name: name.into(), formula: formula.into() });
+        self
+    }
+
+    /// The problem as it is.
+    pub(crate) fn unchecked(self) -> Problem {
+        let Self { parameters, objectives, limits } = self;
+        Problem { parameters, objectives, limits }
     }
 }
 

@@ -93,7 +93,11 @@ fn problem() -> impl Strategy<Value = Problem> {
         .prop_flat_map(|n| (0..n).map(|i| parameter(format!("p{i}"))).collect::<Vec<_>>());
     let objectives = (1..4usize)
         .prop_flat_map(|n| (0..n).map(|i| objective(format!("f{i}"))).collect::<Vec<_>>());
-    (parameters, objectives).prop_map(|(parameters, objectives)| Problem { parameters, objectives })
+    (parameters, objectives).prop_map(|(parameters, objectives)| Problem {
+        parameters,
+        objectives,
+        limits: vec![],
+    })
 }
 
 fn preference(objectives: usize) -> impl Strategy<Value = Preference> {
@@ -262,10 +266,12 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
     let lengths = Problem {
         parameters: vec![x(0), x(1), x(2)],
         objectives: vec![Objective::minimise("f", 1.0).with_hyper(hyper(2))],
+        limits: vec![],
     };
     let many = Problem {
         parameters: (0..1001).map(x).collect(),
         objectives: vec![Objective::minimise("f", 1.0)],
+        limits: vec![],
     };
     for (problem, path) in [(lengths, "objectives[0].hyper.lengthscales"), (many, "parameters")] {
         let refused = Study::new(problem.clone()).unwrap_err().to_string();

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    GammaPrior, KnownHyper, MOST_INPUTS, Noise, Objective, Parameter, Priors, Problem, Scale,
+    GammaPrior, KnownHyper, Limit, MOST_INPUTS, Noise, Objective, Parameter, Priors, Problem, Scale,
 };
 use crate::error::Mistake;
+use crate::formula::Inequality;
 use unyoke_math::sobol;
 
 /// Integers beyond ±2⁵³ are not all doubles.
@@ -46,6 +47,7 @@ pub(super) fn contradictions(problem: &Problem) -> Vec<Mistake> {
     let mut found = Mistakes(Vec::new());
     found.parameters(&problem.parameters);
     found.objectives(&problem.objectives);
+    found.limits(&problem.limits, &problem.parameters);
     found.0
 }
 
@@ -174,6 +176,15 @@ impl Mistakes {
         }
     }
 
+    fn limits(&mut self, limits: &[Limit], parameters: &[Parameter]) {
+        self.names("limits", limits.iter().map(|limit| limit.name.as_str()));
+        for (i, limit) in limits.iter().enumerate() {
+            if let Err(reason) = usable_limit(&limit.formula, parameters) {
+                self.add(format!("limits[{i}].formula"), reason);
+            }
+        }
+    }
+
     fn objectives(&mut self, objectives: &[Objective]) {
         if objectives.is_empty() {
             self.add("objectives", "there must be at least one");
@@ -266,6 +277,21 @@ impl Mistakes {
         if !(value.is_finite() && value >= 0.0) {
             self.add(path, format!("is {value}, but must be finite and not negative"));
         }
+    }
+}
+
+/// Whether the text is an inequality between numbers, or why not.
+fn usable_limit(text: &str, parameters: &[Parameter]) -> Result<(), String> {
+    let names: Vec<&str> = parameters.iter().map(Parameter::name).collect();
+    let inequality = Inequality::parse(text).and_then(|found| found.bind(&names).map(|_| found));
+    let inequality = inequality.map_err(|error| error.to_string())?;
+    let is_choice = |name: &str| {
+        let named = parameters.iter().find(|parameter| parameter.name() == name);
+        matches!(named, Some(Parameter::Categorical { .. }))
+    };
+    match inequality.names().find(|name| is_choice(name)) {
+        Some(name) => Err(format!("{name:?} is a choice, and a limit can only have numbers in it")),
+        None => Ok(()),
     }
 }
 
@@ -408,6 +434,34 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_inequalities_between_numbers_with_names_of_their_own() {
+        let limit = |formula: &str| {
+            let start =
+                start().continuous("length", 0.0, 1.0).continuous("wall thickness", 0.0, 1.0);
+            let start = start.categorical("kind", ["a", "b"]).ordered("size", ["s", "m"]);
+            match start.limit("l", formula).build() {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(limit("length <= 2 * {wall thickness}"), "");
+        for (formula, part) in [
+            ("length +", "nothing to compare"),
+            ("length <= ", "one of its sides is empty"),
+            ("lenght <= 1", "did you mean \"length\"?"),
+            ("kind <= 1", "\"kind\" is a choice"),
+            ("length + size <= 1", "\"size\" is a choice"),
+            ("length = 1", "drop one of its parameters"),
+        ] {
+            let message = limit(formula);
+            assert!(message.starts_with("limits[0].formula: "), "{message}");
+            assert!(message.contains(part), "{message}");
+        }
+        let twice = start().continuous("x", 0.0, 1.0).limit("l", "x <= 1").limit("l", "x >= 0");
+        assert_eq!(paths(twice.limit("", "x <= 1")), ["limits[1].name", "limits[2].name"]);
+    }
+
+    #[test]
     fn choices_are_not_missing_empty_or_repeated_but_otherwise_free() {
         let none: [&str; 0] = [];
         assert_eq!(paths(start().categorical("c", none)), ["parameters[0].choices"]);
@@ -507,7 +561,8 @@ mod tests {
         let hyper =
             KnownHyper { lengthscales: vec![1.0; 3], outputscale: 1.0, noise: 0.0, mean: 0.0 };
         let objectives = vec![Objective::maximise("f", 1.0).with_hyper(hyper)];
-        let problem = Problem { parameters: (0..1001).map(parameter).collect(), objectives };
+        let parameters = (0..1001).map(parameter).collect();
+        let problem = Problem { parameters, objectives, limits: vec![] };
         assert!(problem.check().is_err());
         assert_eq!(problem.check_replayable(), Ok(()));
     }
