@@ -18,7 +18,7 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
-        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![] };
+        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![], limits: vec![] };
         for (i, (mut output, cost)) in outputs.into_iter().enumerate() {
             let name = format!("f{i}");
             output.name = name.clone();

@@ -19,6 +19,7 @@ mod problem;
 mod design;
 mod reading;
 mod space;
+mod feasible;
 mod config;
 mod choices;
 mod event;
@@ -53,8 +54,8 @@ pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
 pub use plan::Permission;
 pub use problem::{
-    Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Measurement, Noise, Output,
-    Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
+    Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Limit, Measurement, Noise,
+    Output, Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
 };
 pub use reading::{Outcome, Reading, Results};
 pub use study::{Asked, Study};

@@ -44,6 +44,22 @@ pub struct Problem {
     pub outputs: Vec<Output>,
     /// What one run gives, and what it costs.
     pub measurements: Vec<Measurement>,
+    /// What designs must satisfy besides the bounds of each parameter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+}
+
+/// An inequality between parameters that every suggested design satisfies.
+///
+/// Numbers, names of parameters (in braces if they are more than letters, digits and underscores),
+/// `+ - * / ^`, parentheses, `sqrt exp ln log log10 sin cos tan abs min max`, `pi` and `e`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Its name.
+    pub name: String,
+    /// The inequality, as in `x1 + x2 <= 1` or `0 <= a - b <= 1`.
+    pub formula: String,
 }
 
 /// Something to choose, with the values it can take.
@@ -271,23 +287,9 @@ impl Problem {
         ProblemBuilder::default()
     }
 
-    /// Fails with all the mistakes there are, each with its place.
-    ///
-    /// ```
-    /// use unyoke::Problem;
-    ///
-    /// let text = r#"{
-    ///     "parameters": [{"type": "continuous", "name": "x", "low": 0, "high": 1, "scale": "log"}],
-    ///     "objectives": []
-    /// }"#;
-    /// let problem: Problem = serde_json::from_str(text)?;
-    /// let error = problem.check().unwrap_err().to_string();
-    /// assert!(error.contains("parameters[0].low: is 0"));
-    /// assert!(error.contains("objectives: "));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    pub fn check(&self) -> Result<()> {
-        fail_with(check::mistakes(self))
+    /// All the mistakes that can be seen without looking for designs.
+    pub(crate) fn mistakes(&self) -> Vec<Mistake> {
+        check::mistakes(self)
     }
 
     /// Fails only with mistakes that every version has refused. A journal may hold any of the others,
@@ -482,6 +484,7 @@ pub struct ProblemBuilder {
     parameters: Vec<Parameter>,
     outputs: Vec<Output>,
     measurements: Vec<Measurement>,
+    limits: Vec<Limit>,
 }
 
 impl ProblemBuilder {
@@ -569,11 +572,16 @@ impl ProblemBuilder {
         self
     }
 
-    /// The problem, unless something is wrong with it.
-    pub fn build(self) -> Result<Problem> {
-        let Self { parameters, outputs, measurements } = self;
-        let problem = Problem { parameters, outputs, measurements };
-        problem.check().map(|()| problem)
+    /// Adds an inequality that every design must satisfy, as in `x1 + x2 <= 1`.
+    pub fn limit(mut self, name: impl Into<String>, formula: impl Into<String>) -> Self {
+        self.limits.push(Limit { name: name.into(), formula: formula.into() });
+        self
+    }
+
+    /// The problem as it is.
+    pub(crate) fn unchecked(self) -> Problem {
+        let Self { parameters, outputs, measurements, limits } = self;
+        Problem { parameters, outputs, measurements, limits }
     }
 }
 

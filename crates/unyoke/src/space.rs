@@ -10,10 +10,14 @@ use crate::error::{Error, Result, near};
 use crate::problem::{Direction, Output, Problem, Scale};
 use unyoke_math::Points;
 
+mod allowed;
 mod axis;
 mod choices;
 mod grid;
 mod interval;
+mod limits;
+#[cfg(test)]
+mod limits_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -21,6 +25,7 @@ mod tests;
 
 use axis::{Axis, Column};
 use interval::clamp;
+use limits::Limit;
 
 /// The cube of a problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +34,7 @@ pub(crate) struct Space {
     continuous: Vec<bool>,
     climbable: Vec<bool>,
     outputs: Vec<Turn>,
+    limits: Vec<Limit>,
 }
 
 /// How values of an output are turned so that more is better.
@@ -62,7 +68,10 @@ impl Space {
             columns.push(Column { name: parameter.name().to_owned(), axis, inputs });
         }
         let outputs = problem.outputs.iter().map(Turn::new).collect();
-        Self { columns, continuous, climbable, outputs }
+        let limits = Limit::all(problem, &columns);
+        let mut space = Self { columns, continuous, climbable, outputs, limits };
+        space.scale_limits();
+        space
     }
 
     /// Number of inputs, the D of \[0, 1\]ᴰ.
@@ -82,7 +91,6 @@ impl Space {
 
     /// For each input, whether a search may move it freely between 0 and 1 and snap it afterwards:
     /// the continuous ones, and numbers with so many steps that each hardly matters.
-    #[allow(dead_code, reason = "searches do not use it yet")]
     pub(crate) fn climbable(&self) -> &[bool] {
         &self.climbable
     }
@@ -170,8 +178,15 @@ impl Space {
         x
     }
 
-    /// Valid points that differ from the valid point `x` in one discrete parameter.
+    /// Allowed valid points that differ from the valid point `x` in one discrete parameter.
     pub(crate) fn neighbours(&self, x: &[f64]) -> Vec<Vec<f64>> {
+        let mut neighbours = self.all_neighbours(x);
+        neighbours.retain(|x| self.allows(x));
+        neighbours
+    }
+
+    /// Neighbours that may break limits.
+    fn all_neighbours(&self, x: &[f64]) -> Vec<Vec<f64>> {
         let mut neighbours = Vec::new();
         for column in &self.columns {
             for level in column.axis.other_levels(&x[column.inputs.clone()]) {
@@ -183,13 +198,13 @@ impl Space {
         neighbours
     }
 
-    /// Number of different designs, if finite; the largest `u64` stands for more than that.
+    /// Number of different designs, allowed or not, if finite; the largest `u64` stands for more than that.
     pub(crate) fn size(&self) -> Option<u64> {
         let mut levels = self.columns.iter().map(|column| column.axis.levels());
         levels.try_fold(1u64, |size, levels| Some(size.saturating_mul(levels?)))
     }
 
-    /// All valid points if there are at most `limit`, else none.
+    /// All allowed points if there are at most `limit` valid ones, else none.
     pub(crate) fn enumerate(&self, limit: usize) -> Vec<Vec<f64>> {
         if self.size().is_none_or(|size| size > limit as u64) {
             return Vec::new();
@@ -204,6 +219,7 @@ impl Space {
             };
             points = points.iter().flat_map(|p| (0..levels).map(move |l| set(p, l))).collect();
         }
+        points.retain(|x| self.allows(x));
         points
     }
 

@@ -100,7 +100,7 @@ fn problem() -> impl Strategy<Value = Problem> {
         };
         let measurements = objectives.iter().map(alone).collect();
         let outputs = objectives.into_iter().map(|(output, _)| output).collect();
-        Problem { parameters, outputs, measurements }
+        Problem { parameters, outputs, measurements, limits: vec![] }
     })
 }
 
@@ -271,11 +271,13 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
         parameters: vec![x(0), x(1), x(2)],
         outputs: vec![Output::minimise("f").with_hyper(hyper(2))],
         measurements: vec![Measurement::new("f", ["f"], 1.0)],
+        limits: vec![],
     };
     let many = Problem {
         parameters: (0..1001).map(x).collect(),
         outputs: vec![Output::minimise("f")],
         measurements: vec![Measurement::new("f", ["f"], 1.0)],
+        limits: vec![],
     };
     for (problem, path) in [(lengths, "outputs[0].hyper.lengthscales"), (many, "parameters")] {
         let refused = Study::new(problem.clone()).unwrap_err().to_string();

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
-    Cost, GammaPrior, KnownHyper, LearnedCost, MOST_INPUTS, Measurement, Noise, Output, Parameter,
-    Priors, Problem, Scale,
+    Cost, GammaPrior, KnownHyper, LearnedCost, Limit, MOST_INPUTS, Measurement, Noise, Output,
+    Parameter, Priors, Problem, Scale,
 };
 use crate::error::Mistake;
+use crate::formula::Inequality;
 use unyoke_math::sobol;
 
 /// Integers beyond ±2⁵³ are not all doubles.
@@ -48,6 +49,7 @@ pub(super) fn contradictions(problem: &Problem) -> Vec<Mistake> {
     found.parameters(&problem.parameters);
     found.outputs(problem);
     found.measurements(problem);
+    found.limits(&problem.limits, &problem.parameters);
     found.0
 }
 
@@ -172,6 +174,15 @@ impl Mistakes {
             } else if first != i {
                 let message = format!("{choice:?} is also choices[{first}]");
                 self.add(format!("{path}.choices[{i}]"), message);
+            }
+        }
+    }
+
+    fn limits(&mut self, limits: &[Limit], parameters: &[Parameter]) {
+        self.names("limits", limits.iter().map(|limit| limit.name.as_str()));
+        for (i, limit) in limits.iter().enumerate() {
+            if let Err(reason) = usable_limit(&limit.formula, parameters) {
+                self.add(format!("limits[{i}].formula"), reason);
             }
         }
     }
@@ -322,6 +333,21 @@ impl Mistakes {
     }
 }
 
+/// Whether the text is an inequality between numbers, or why not.
+fn usable_limit(text: &str, parameters: &[Parameter]) -> Result<(), String> {
+    let names: Vec<&str> = parameters.iter().map(Parameter::name).collect();
+    let inequality = Inequality::parse(text).and_then(|found| found.bind(&names).map(|_| found));
+    let inequality = inequality.map_err(|error| error.to_string())?;
+    let is_choice = |name: &str| {
+        let named = parameters.iter().find(|parameter| parameter.name() == name);
+        matches!(named, Some(Parameter::Categorical { .. }))
+    };
+    match inequality.names().find(|name| is_choice(name)) {
+        Some(name) => Err(format!("{name:?} is a choice, and a limit can only have numbers in it")),
+        None => Ok(()),
+    }
+}
+
 /// How many length scales there should be.
 fn lengthscales_needed(count: usize, inputs: usize) -> String {
     match inputs {
@@ -462,6 +488,34 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_inequalities_between_numbers_with_names_of_their_own() {
+        let limit = |formula: &str| {
+            let start =
+                start().continuous("length", 0.0, 1.0).continuous("wall thickness", 0.0, 1.0);
+            let start = start.categorical("kind", ["a", "b"]).ordered("size", ["s", "m"]);
+            match start.limit("l", formula).build() {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(limit("length <= 2 * {wall thickness}"), "");
+        for (formula, part) in [
+            ("length +", "nothing to compare"),
+            ("length <= ", "one of its sides is empty"),
+            ("lenght <= 1", "did you mean \"length\"?"),
+            ("kind <= 1", "\"kind\" is a choice"),
+            ("length + size <= 1", "\"size\" is a choice"),
+            ("length = 1", "drop one of its parameters"),
+        ] {
+            let message = limit(formula);
+            assert!(message.starts_with("limits[0].formula: "), "{message}");
+            assert!(message.contains(part), "{message}");
+        }
+        let twice = start().continuous("x", 0.0, 1.0).limit("l", "x <= 1").limit("l", "x >= 0");
+        assert_eq!(paths(twice.limit("", "x <= 1")), ["limits[1].name", "limits[2].name"]);
+    }
+
+    #[test]
     fn choices_are_not_missing_empty_or_repeated_but_otherwise_free() {
         let none: [&str; 0] = [];
         assert_eq!(paths(start().categorical("c", none)), ["parameters[0].choices"]);
@@ -567,7 +621,7 @@ mod tests {
         let outputs = vec![Output::maximise("f").with_hyper(hyper)];
         let measurements = vec![Measurement::new("f", ["f"], 1.0)];
         let parameters = (0..1001).map(parameter).collect();
-        let problem = Problem { parameters, outputs, measurements };
+        let problem = Problem { parameters, outputs, measurements, limits: vec![] };
         assert!(problem.check().is_err());
         assert_eq!(problem.check_replayable(), Ok(()));
     }

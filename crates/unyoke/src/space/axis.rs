@@ -177,6 +177,31 @@ impl Axis {
         }
     }
 
+    /// The value at `x` as it is decoded; not a number for a choice.
+    pub(super) fn number(&self, x: &[f64]) -> f64 {
+        match self {
+            Self::Real(interval) => interval.at(x[0]),
+            Self::Stepped(grid) => grid.value(grid.nearest(x[0])),
+            Self::Integer(interval) => interval.nearest_whole(x[0]),
+            Self::Choice(_) | Self::Ordered(_) => f64::NAN,
+        }
+    }
+
+    /// The value at `x` without rounding, and its derivative by the input, if it can be climbed;
+    /// otherwise the value as it is decoded, and 0.
+    pub(super) fn relaxed(&self, x: &[f64]) -> (f64, f64) {
+        let interval = match self {
+            Self::Real(interval) | Self::Integer(interval) => interval,
+            Self::Stepped(grid) => &grid.interval,
+            Self::Choice(_) | Self::Ordered(_) => return (f64::NAN, 0.0),
+        };
+        if !self.is_climbable() {
+            return (self.number(x), 0.0);
+        }
+        let value = interval.at(x[0]);
+        (value, interval.slope(value))
+    }
+
     /// The value in whose share of \[0, 1\] the number `u` lies.
     pub(super) fn share(&self, u: f64, levels: u64) -> u64 {
         let level = match self {

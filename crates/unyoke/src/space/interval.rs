@@ -57,6 +57,15 @@ impl Interval {
         v.max(self.low).min(self.high)
     }
 
+    /// d(number at u)/du, given the number.
+    pub(super) fn slope(self, v: f64) -> f64 {
+        match self.scale {
+            _ if self.is_constant() => 0.0,
+            Scale::Linear => self.length,
+            Scale::Log => self.length * v,
+        }
+    }
+
     /// The whole number nearest to that at `u`.
     pub(super) fn nearest_whole(self, u: f64) -> f64 {
         self.at(u).round()
