@@ -13,6 +13,7 @@ use unyoke_math::Points;
 mod allowed;
 mod axis;
 mod choices;
+mod formulas;
 mod grid;
 mod interval;
 mod limits;
