@@ -4,7 +4,6 @@
 pub(crate) mod init;
 pub(crate) mod check;
 pub(crate) mod front;
-mod study_report;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod ask;

@@ -8,8 +8,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke_run::{Progress, StudyFile, Underway};
+use unyoke_view::words::one_line;
 
-use crate::output::{complain, one_line};
+use crate::output::complain;
 use crate::words::{count, design, short, spent_of, time};
 
 /// Resolution of the bar.

@@ -4,6 +4,7 @@
 use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use serde::Serialize;
 use std::io::{self, Write};
+use unyoke_view::words::{one_line, visible};
 
 /// A line below the head, and nothing else.
 const STYLE: TableStyle =
@@ -27,32 +28,6 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
 /// Writes a line to standard error. That nobody can read it is no reason to stop.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(text));
-}
-
-/// The text with its control characters escaped, but for ends of lines.
-pub(crate) fn visible(text: &str) -> String {
-    escaped(text, |c| c != '\n')
-}
-
-/// The text in one line, with all its control characters escaped.
-pub(crate) fn one_line(text: &str) -> String {
-    escaped(text, |_| true)
-}
-
-fn escaped(text: &str, wanted: impl Fn(char) -> bool) -> String {
-    // Beside control characters, those that turn the direction of writing around.
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match steers(c) && wanted(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-    }
-    shown
 }
 
 /// Writes a text as it is and ends its line.
@@ -108,10 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_steer_a_terminal_is_shown_instead() {
-        assert_eq!(visible("a\u{1b}[31mb\u{7}\nc\u{9b}"), "a\\u{1b}[31mb\\u{7}\nc\\u{9b}");
-        assert_eq!(one_line("a\nb\tc\u{202e}d"), "a\\nb\\tc\\u{202e}d");
-        assert_eq!(visible("± größer 🦀"), "± größer 🦀");
+    fn cells_cannot_steer_a_terminal() {
         let mut table = Table::new(["na\nme"]);
         table.row(["\u{1b}[2J"]);
         assert!(!table.to_string().contains('\u{1b}') && table.to_string().contains("na\\nme"));

@@ -46,7 +46,7 @@ fn a_file_imported_by_many_at_once_is_imported_once() {
             assert_eq!(said["imported"].as_u64().unwrap() + said["known"].as_u64().unwrap(), 20);
             imported += said["imported"].as_u64().unwrap();
         }
-        let values = place.evaluations().iter().filter(|row| row["status"] == "told").count();
+        let values = place.evaluations().iter().filter(|row| row["status"] == "completed").count();
         assert_eq!((imported, values), (20, 20), "round {round}");
     }
 }

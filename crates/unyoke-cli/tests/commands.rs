@@ -38,7 +38,7 @@ fn a_study_can_be_made_by_hand() {
         let evaluation = asked[0]["evaluation"].to_string();
         assert!(asked[0]["design"]["x"].is_number());
         let told = place.json(&["tell", &evaluation, "-2.5"]);
-        assert_eq!(told["status"], "told");
+        assert_eq!(told["status"], "completed");
     }
     let rows = place.evaluations();
     assert!(rows.iter().all(|row| row["value"] == "-2.5"), "{rows:?}");
@@ -48,7 +48,7 @@ fn a_study_can_be_made_by_hand() {
     place.text(&["tell", "3", "--withdraw"]);
     let statuses: Vec<String> =
         place.evaluations().into_iter().map(|row| row["status"].clone()).collect();
-    assert_eq!(statuses, ["told", "told", "failed", "withdrawn"]);
+    assert_eq!(statuses, ["completed", "completed", "failed", "withdrawn"]);
     assert_eq!(place.spent(), 6.0, "1 and 4, and 1 for the failure");
 
     assert!(

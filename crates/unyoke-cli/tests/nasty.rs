@@ -378,7 +378,7 @@ fn a_report_is_not_written_through_a_link() {
     fs::remove_file(place.path("study.html")).unwrap();
     place.text(&["report"]);
     place.text(&["report"]);
-    assert!(fs::read_to_string(place.path("study.html")).unwrap().starts_with("<!doctype html>"));
+    assert!(fs::read_to_string(place.path("study.html")).unwrap().starts_with("<!DOCTYPE html>"));
 }
 
 #[test]

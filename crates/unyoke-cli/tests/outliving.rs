@@ -65,7 +65,7 @@ fn killed(place: &Place) {
 fn assert_measured_once(place: &Place) {
     assert_eq!(place.spent(), 1.0);
     let evaluations = place.evaluations();
-    assert!(evaluations.iter().all(|row| row["status"] == "told"), "{evaluations:?}");
+    assert!(evaluations.iter().all(|row| row["status"] == "completed"), "{evaluations:?}");
     assert_eq!(place.starts().into_iter().collect::<Vec<_>>(), [(0, 1)]);
 }
 
@@ -76,7 +76,7 @@ fn a_value_is_handed_in_although_the_program_was_killed() {
     open_gate(&place);
     // By no program of ours: somebody elsewhere would begin it again.
     place.await_that("the value is there", |place| {
-        place.evaluations().iter().all(|row| row["status"] == "told")
+        place.evaluations().iter().all(|row| row["status"] == "completed")
     });
     place.text(&["run", "--no-report"]);
     assert_measured_once(&place);
@@ -142,7 +142,7 @@ fn another_machine_does_not_begin_what_a_killed_program_left_running() {
     assert!(elsewhere.starts().is_empty());
     open_gate(&here);
     here.await_that("the value is there", |place| {
-        place.evaluations().iter().all(|row| row["status"] == "told")
+        place.evaluations().iter().all(|row| row["status"] == "completed")
     });
     elsewhere.text(&["run", "--no-report"]);
     assert!(elsewhere.starts().is_empty());

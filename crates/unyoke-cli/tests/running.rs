@@ -14,7 +14,7 @@ use place::{Place, TWO, signal, stderr};
 fn assert_complete(place: &Place, budget: f64) {
     assert_eq!(place.spent(), budget);
     let evaluations = place.evaluations();
-    assert!(evaluations.iter().all(|row| row["status"] == "told"), "{evaluations:?}");
+    assert!(evaluations.iter().all(|row| row["status"] == "completed"), "{evaluations:?}");
     assert_eq!(place.starts().len(), evaluations.len());
     assert!(place.starts().values().all(|count| *count == 1), "{:?}", place.starts());
 }
@@ -126,12 +126,12 @@ fn commands_that_misbehave_are_failures_with_reasons() {
         (row["status"].clone(), format!("{}{}", row["value"], row["reason"]))
     };
     let expected = [
-        ("works", "told", "1"),
+        ("works", "completed", "1"),
         ("fails", "failed", "exit code 3: no such alloy"),
         ("hangs", "failed", "took longer than 0.3 s"),
         ("lies", "failed", "nan"),
         ("silent", "failed", "printed nothing"),
-        ("talks", "told", "2.5"),
+        ("talks", "completed", "2.5"),
     ];
     for (objective, status, words) in expected {
         let (found, text) = outcome(objective);
@@ -159,7 +159,7 @@ fn a_failed_attempt_is_made_again_as_often_as_said() {
     let output = place.run(&["run", "--no-report"]);
     assert!(stderr(&output).contains("attempt 2 after: the command failed with exit code 1"));
     let evaluations = place.evaluations();
-    assert!(evaluations.iter().all(|row| row["status"] == "told"), "{evaluations:?}");
+    assert!(evaluations.iter().all(|row| row["status"] == "completed"), "{evaluations:?}");
     let starts = place.starts();
     for row in evaluations {
         let times = if row["objective"] == "mass" { 2 } else { 1 };
@@ -282,7 +282,7 @@ fn what_is_withdrawn_while_it_runs_is_stopped_and_not_paid_for() {
     assert_eq!(place.spent(), 1.0);
     let statuses: Vec<String> =
         place.evaluations().into_iter().map(|row| row["status"].clone()).collect();
-    assert_eq!(statuses, ["withdrawn", "told"]);
+    assert_eq!(statuses, ["withdrawn", "completed"]);
 }
 
 #[test]

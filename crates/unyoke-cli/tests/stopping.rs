@@ -56,7 +56,7 @@ fn results_are_recorded_while_a_suggestion_is_computed() {
         turn.is_ok_and(|file| file.try_lock().is_err())
     });
     let values = |place: &Place| {
-        let told = |row: &&std::collections::BTreeMap<String, String>| row["status"] == "told";
+        let told = |row: &&std::collections::BTreeMap<String, String>| row["status"] == "completed";
         place.evaluations().iter().filter(told).count()
     };
     place.await_that("results are recorded", |place| {

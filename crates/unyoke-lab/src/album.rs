@@ -1,6 +1,5 @@
 //! The figures of a folder of runs, and its report: from finished runs to pictures with captions.
 
-use crate::draw::Picture;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::figures::{
@@ -11,9 +10,7 @@ use crate::figures::{
 use crate::instance::Instance;
 use crate::method::Method;
 use crate::metrics::Recommendation;
-use crate::report::{
-    Figure, Report, Runs as RunCount, Section, Table, mean_table, page, time_table,
-};
+use crate::report::{mean_table, time_table};
 use crate::run::{RECOMMENDED, replay};
 use crate::suite::Suite;
 use crate::summary::{FamilyRuns, Metric, Runs, read_all};
@@ -21,6 +18,8 @@ use crate::table::{Row, write_whole};
 use crate::target::Target;
 use std::path::{Path, PathBuf};
 use unyoke::{Algorithm, Evaluation, Study};
+use unyoke_draw::Picture;
+use unyoke_draw::page::{Figure, Page, Runs as RunCount, Section, Table};
 use unyoke_math::Points;
 
 /// How many times larger a PNG is than its SVG.
@@ -53,7 +52,7 @@ pub fn write_figures(out: &Path) -> Result<Vec<PathBuf>> {
 pub fn write_report(out: &Path) -> Result<PathBuf> {
     let families = read_all(out)?;
     let path = out.join("report.html");
-    write_whole(&path, page(&report(&families)?).as_bytes())?;
+    write_whole(&path, report(&families)?.html().as_bytes())?;
     Ok(path)
 }
 
@@ -315,7 +314,7 @@ fn times(families: &[FamilyRuns]) -> Plate {
     }
 }
 
-fn report(families: &[FamilyRuns]) -> Result<Report> {
+fn report(families: &[FamilyRuns]) -> Result<Page> {
     let figures = plates(families)?
         .into_iter()
         .map(|plate| Figure { caption: plate.caption, picture: plate.picture })
@@ -323,7 +322,7 @@ fn report(families: &[FamilyRuns]) -> Result<Report> {
     let mut sections =
         vec![Section { heading: "Figures".to_owned(), figures, ..Section::default() }];
     sections.extend(families.iter().map(tables));
-    Ok(Report {
+    Ok(Page {
         title: "Unyoke lab".to_owned(),
         lead: lead(families),
         made: families.iter().flat_map(made).collect(),

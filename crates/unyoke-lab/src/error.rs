@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// A figure cannot be drawn.
     #[error(transparent)]
-    Draw(#[from] crate::draw::DrawError),
+    Draw(#[from] unyoke_draw::DrawError),
     /// The engine refused.
     #[error(transparent)]
     Engine(#[from] unyoke::Error),

@@ -1,5 +1,5 @@
-//! The figures of the paper, and those of a single study, each from plain data: no files, no runs, no statistics but what a
-//! figure itself needs.
+//! The figures of the paper, each from plain data: no files, no runs, no statistics but what a figure
+//! itself needs.
 
 mod look;
 mod curves;
@@ -8,15 +8,10 @@ mod convergence;
 mod problem;
 mod priors;
 mod times;
-mod study;
 
 pub use convergence::{Convergence, ConvergencePanel, Predicted, convergence_figure};
 pub use curves::{Curve, CurvePanel, CurvesFigure, VerticalScale, curves_figure, regret_figure};
 pub use look::label;
 pub use priors::{LengthScalePrior, PriorPanel, priors_figure};
 pub use problem::{Field, ProblemFigure, problem_figure};
-pub use study::{
-    Coordinate, Moment, Payment, TradeOffs, parallel_figure, spending_figure, trade_offs_figure,
-    values_figure, worth_figure,
-};
 pub use times::{TimePanel, TimeRange, times_figure};

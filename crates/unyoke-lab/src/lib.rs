@@ -3,11 +3,10 @@
 //! An [`Instance`] is a problem whose true objectives are known; its [`Target`] is what a perfect
 //! decision maker would get. [`run()`] plays one study on it and measures after every evaluation,
 //! [`Lab`] does so for many instances and algorithms and keeps what it finished, [`summary`]
-//! averages. [`draw`] turns shapes and axes into pictures, [`figures`] results into the figures of
-//! the paper, [`report`] both into one page. Modules stand in the order of the flow; each uses only those above it.
+//! averages. [`figures`] draws results as in the paper, [`report`] tabulates them.
+//! Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod draw;
 mod error;
 pub mod formulas;
 mod instance;

@@ -1,92 +1,120 @@
-//! The report: one page with everything a laboratory run found, which needs nothing beside it.
-//!
-//! The page has no scripts and loads nothing: style, typeface and figures are part of it. It
-//! follows the reader's choice of light or dark, and prints in light.
+//! Tables of the report, from the same data as figures.
 
-mod page;
-mod tables;
+use crate::figures::{Curve, TimeRange, label};
+use unyoke_draw::page::{Cell, Table};
+use unyoke_draw::value_at;
 
-pub use page::page;
-pub use tables::{mean_table, time_table};
-
-use crate::draw::Picture;
-
-/// A report as plain data. All text is plain too: nothing in it is read as markup.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
-    /// What was done.
-    pub title: String,
-    /// The outcome in a sentence or two; may be empty.
-    pub lead: String,
-    /// How it was made: version, seed, costs, instances, settings, time.
-    pub made: Vec<(String, String)>,
-    /// How many of the planned runs are complete.
-    pub runs: Vec<Runs>,
-    /// The findings, in order.
-    pub sections: Vec<Section>,
-}
-
-/// Runs of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Runs {
-    /// What was run, such as a family and an algorithm.
-    pub name: String,
-    /// Runs that reached their budget.
-    pub complete: usize,
-    /// Runs that should.
-    pub planned: usize,
-}
-
-/// A part of the report with a heading.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Section {
-    /// Its heading.
-    pub heading: String,
-    /// Paragraphs, separated by empty lines.
-    pub text: String,
-    /// Figures, numbered through the whole report.
-    pub figures: Vec<Figure>,
-    /// Tables, numbered through the whole report.
-    pub tables: Vec<Table>,
-}
-
-/// A picture with what it shows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// What the picture shows, without a number.
-    pub caption: String,
-    /// The picture.
-    pub picture: Picture,
-}
-
-/// A table. Its first column holds names, all others hold numbers.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Table {
-    /// What the table shows, without a number.
-    pub caption: String,
-    /// Names of the columns.
-    pub head: Vec<String>,
-    /// Rows from top to bottom; a short one ends with empty cells.
-    pub rows: Vec<Vec<Cell>>,
-}
-
-/// A cell of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cell {
-    /// As most are.
-    Plain(String),
-    /// Set off, for the best of a column.
-    Best(String),
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Plain(text)
+/// A table of mean ± standard error at the given costs, a row for each curve.
+///
+/// The least mean of each column is set off. A curve that does not reach a cost has a dash there.
+pub fn mean_table(caption: &str, curves: &[Curve], costs: &[f64]) -> Table {
+    let mean = |curve: &Curve, at: f64| value_at(&curve.cost, &curve.mean, at);
+    let least: Vec<f64> = costs
+        .iter()
+        .map(|&at| curves.iter().filter_map(|c| mean(c, at)).fold(f64::INFINITY, f64::min))
+        .collect();
+    let cell = |curve: &Curve, at: f64, least: f64| match mean(curve, at) {
+        Some(mean) if mean.is_finite() => {
+            let error = value_at(&curve.cost, &curve.standard_error, at).unwrap_or(f64::NAN);
+            let text = with_error(mean, error);
+            if mean <= least { Cell::Best(text) } else { Cell::Plain(text) }
+        }
+        _ => "–".into(),
+    };
+    let row = |curve: &Curve| {
+        let cells = costs.iter().zip(&least).map(|(&at, &least)| cell(curve, at, least));
+        std::iter::once(Cell::from(label(&curve.algorithm))).chain(cells).collect()
+    };
+    let named = |cost: &f64| format!("cost {cost}");
+    Table {
+        caption: caption.into(),
+        head: std::iter::once("Algorithm".to_string()).chain(costs.iter().map(named)).collect(),
+        rows: curves.iter().map(row).collect(),
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Plain(text.into())
+/// A table of seconds per suggestion, a row for each algorithm.
+pub fn time_table(caption: &str, times: &[TimeRange]) -> Table {
+    let row = |range: &TimeRange| {
+        let seconds = [range.low, range.median, range.high].map(|s| Cell::from(significant(s)));
+        let name = std::iter::once(Cell::from(label(&range.algorithm)));
+        name.chain(seconds).chain([Cell::from(range.count.to_string())]).collect()
+    };
+    let head = ["Algorithm", "10 % (s)", "Median (s)", "90 % (s)", "Suggestions"];
+    Table {
+        caption: caption.into(),
+        head: head.map(String::from).to_vec(),
+        rows: times.iter().map(row).collect(),
+    }
+}
+
+/// A mean with its standard error, both to the second digit of the error.
+fn with_error(mean: f64, error: f64) -> String {
+    if !(error.is_finite() && error > 0.0) {
+        return significant(mean);
+    }
+    let decimals = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
+    minus(format!("{mean:.decimals$} ± {error:.decimals$}"))
+}
+
+/// A number with three digits that matter.
+fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    minus(format!("{value:.decimals$}"))
+}
+
+fn minus(text: String) -> String {
+    text.replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_decides_how_many_digits_are_shown() {
+        assert_eq!(with_error(0.123456, 0.0123), "0.123 ± 0.012");
+        assert_eq!(with_error(12.3456, 1.9), "12.3 ± 1.9");
+        assert_eq!(with_error(-1234.5, 99.0), "−1234 ± 99");
+        assert_eq!(with_error(0.0123456, f64::NAN), "0.0123");
+        assert_eq!(with_error(0.0, 0.0), "0");
+    }
+
+    #[test]
+    fn the_least_mean_at_a_cost_is_set_off_and_what_is_missing_is_a_dash() {
+        let curve = |algorithm: &str, end: f64, value: f64| Curve {
+            algorithm: algorithm.into(),
+            cost: vec![10.0, end],
+            mean: vec![1.0, value],
+            standard_error: vec![0.1, 0.01],
+            instances: 5,
+        };
+        let table = mean_table(
+            "t",
+            &[curve("c-mokg", 20.0, 0.5), curve("makg", 30.0, 0.7)],
+            &[15.0, 20.0, 30.0],
+        );
+        assert_eq!(table.head, ["Algorithm", "cost 15", "cost 20", "cost 30"]);
+        let best = |text: &str| Cell::Best(text.into());
+        let row = vec!["C-MOKG".into(), best("1.00 ± 0.10"), best("0.500 ± 0.010"), "–".into()];
+        assert_eq!(table.rows[0], row);
+        assert_eq!(table.rows[1][2], Cell::from("1.00 ± 0.10"));
+        assert_eq!(table.rows[1][3], best("0.700 ± 0.010"));
+    }
+
+    #[test]
+    fn strange_times_are_written() {
+        let range =
+            |median| TimeRange { algorithm: "x".into(), low: 0.0, median, high: 1234.0, count: 2 };
+        let table = time_table("t", &[range(f64::NAN), range(0.04567)]);
+        assert_eq!(table.rows[0][2], Cell::from("–"));
+        assert_eq!(table.rows[1][2], Cell::from("0.0457"));
+        assert_eq!(table.rows[1][3], Cell::from("1234"));
     }
 }

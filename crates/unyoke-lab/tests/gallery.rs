@@ -4,13 +4,14 @@
 
 use std::path::PathBuf;
 
-use unyoke_lab::draw::Picture;
+use unyoke_draw::Picture;
+use unyoke_draw::page::{Figure, Page, Runs, Section};
 use unyoke_lab::figures::{
     Convergence, ConvergencePanel, Curve, CurvePanel, CurvesFigure, Field, LengthScalePrior,
     Predicted, PriorPanel, ProblemFigure, TimePanel, TimeRange, VerticalScale, convergence_figure,
     curves_figure, label, priors_figure, problem_figure, regret_figure, times_figure,
 };
-use unyoke_lab::report::{Figure, Report, Runs, Section, mean_table, page, time_table};
+use unyoke_lab::report::{mean_table, time_table};
 
 fn folder() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("gallery");
@@ -343,7 +344,7 @@ fn report() {
         complete: if i == 3 { 41 } else { 100 },
         planned: 100,
     };
-    let report = Report {
+    let page = Page {
         title: "The paper’s experiments, run again".into(),
         lead: "C-MOKG reaches a regret of 0.01 at a third of the cost of maKG.".into(),
         made: [
@@ -374,5 +375,5 @@ fn report() {
             last,
         ],
     };
-    std::fs::write(folder().join("report.html"), page(&report)).unwrap();
+    std::fs::write(folder().join("report.html"), page.html()).unwrap();
 }

@@ -1,23 +1,32 @@
 //! Observations as a Gaussian process wants them: replicates merged, outputs standardised.
 
-use crate::error::{Result, check_finite, check_shape};
+use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
 use std::collections::HashMap;
 
-/// Observed values at points, repeated measurements of a point merged into one row.
+/// Observed values at points, repeated measurements of a point merged.
 ///
-/// Merging loses nothing: a Gaussian likelihood depends on replicates only through their mean,
-/// their count and their scatter about the mean, all of which are kept.
+/// An observation either shares the noise variance of the model or has one of its own that is
+/// known. Each point has one row for its observations of either kind, so two if it has both: how
+/// the two means weigh against each other depends on the model's noise.
+///
+/// Merging loses nothing: a Gaussian likelihood depends on replicates only through their mean
+/// (weighted by precision where the noise is known), its variance and their scatter about it, all
+/// of which are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
     points: Points,
     values: Vec<f64>,
     counts: Vec<f64>,
+    /// Variance of a row's value where it is known.
+    known: Vec<Option<f64>>,
     replicates: Replicates,
 }
 
-/// What repeated measurements say about the noise alone. The likelihood of a noise variance σ² is
-/// (2πσ²)^(−extra/2) exp(−½ log_counts − scatter/2σ²), whatever the function is.
+/// What repeated measurements contribute to the likelihood, whatever the function is.
+///
+/// Of those that share the noise variance σ² it is
+/// (2πσ²)^(−extra/2) exp(−½ log_counts − scatter/2σ²), of those of known noise exp(−known/2).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Replicates {
     /// Σ (count − 1).
@@ -26,10 +35,12 @@ pub(crate) struct Replicates {
     pub(crate) log_counts: f64,
     /// Σ (y − mean at its point)².
     pub(crate) scatter: f64,
+    /// Σ (Σ ln 2πvᵢ − ln 2πv + Σ (yᵢ − mean)²/vᵢ) over the rows of known noise, v = 1/Σ(1/vᵢ).
+    pub(crate) known: f64,
 }
 
 impl Data {
-    /// Takes one value per point, all finite.
+    /// Takes one value per point, all finite, which share the model's noise.
     ///
     /// ```
     /// use unyoke_math::{Points, data::Data};
@@ -41,38 +52,88 @@ impl Data {
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
     pub fn new(points: &Points, values: &[f64]) -> Result<Self> {
+        Self::with_known_noise(points, values, &vec![None; points.len()])
+    }
+
+    /// As [`Data::new`], with the noise variance of those observations whose noise is known: finite
+    /// and not negative, in the unit of the values squared.
+    ///
+    /// No value is known better than to its rounding: variances below (ε · largest |value|)² are
+    /// raised to that, so that a variance of zero is a number like any other. Of several exact
+    /// values at one point the mean counts.
+    ///
+    /// ```
+    /// use unyoke_math::{Points, data::Data};
+    ///
+    /// let points = Points::from_rows(1, [[0.5], [0.5], [0.5]])?;
+    /// let data = Data::with_known_noise(&points, &[1.0, 7.0, 3.0], &[Some(1.0), None, Some(3.0)])?;
+    /// assert_eq!(data.values(), [1.5, 7.0]);
+    /// assert_eq!((data.noise(0, 0.2), data.noise(1, 0.2)), (0.75, 0.2));
+    /// # Ok::<(), unyoke_math::Error>(())
+    /// ```
+    pub fn with_known_noise(
+        points: &Points,
+        values: &[f64],
+        variances: &[Option<f64>],
+    ) -> Result<Self> {
         check_shape("observed values", points.len(), values.len())?;
+        check_shape("noise variances", points.len(), variances.len())?;
         points.check_finite("observed points")?;
         check_finite("observed values", values)?;
-        let groups = group_equal(points);
-        let mut data = Self {
-            points: Points::new(points.dim()),
-            values: vec![],
-            counts: vec![],
-            replicates: Replicates::default(),
-        };
-        for group in &groups {
-            let count = group.len() as f64;
-            // Divided first: the sum of huge values may overflow where their mean does not.
-            let mean: f64 = group.iter().map(|&i| values[i] / count).sum();
+        check_variances(variances)?;
+        let least = least_variance(values);
+        let mut data = Self::empty(points.dim());
+        for group in group_equal(points, variances) {
+            let observed: Vec<f64> = group.iter().map(|&i| values[i]).collect();
+            let own: Vec<f64> =
+                group.iter().filter_map(|&i| variances[i]).map(|v| v.max(least)).collect();
             data.points.push(points.row(group[0]))?;
-            data.values.push(if group.len() == 1 { values[group[0]] } else { mean });
-            data.counts.push(count);
-            data.replicates.extra += count - 1.0;
-            data.replicates.log_counts += count.ln();
-            data.replicates.scatter +=
-                group.iter().map(|&i| (values[i] - mean).powi(2)).sum::<f64>();
+            data.counts.push(group.len() as f64);
+            if own.is_empty() {
+                data.push_shared(&observed);
+            } else {
+                data.push_known(&observed, &own);
+            }
         }
         Ok(data)
     }
 
-    /// No observations of points with `dim` coordinates.
-    pub fn empty(dim: usize) -> Self {
-        let (values, counts, replicates) = (vec![], vec![], Replicates::default());
-        Self { points: Points::new(dim), values, counts, replicates }
+    /// Merges values at one point that share the model's noise.
+    fn push_shared(&mut self, observed: &[f64]) {
+        let count = observed.len() as f64;
+        // Divided first: the sum of huge values may overflow where their mean does not.
+        let mean: f64 = observed.iter().map(|y| y / count).sum();
+        self.values.push(if let [only] = observed { *only } else { mean });
+        self.known.push(None);
+        self.replicates.extra += count - 1.0;
+        self.replicates.log_counts += count.ln();
+        self.replicates.scatter += observed.iter().map(|y| (y - mean).powi(2)).sum::<f64>();
     }
 
-    /// The points numbered `rows`, each with its mean and count.
+    /// Merges values at one point by their precisions 1/v.
+    fn push_known(&mut self, observed: &[f64], variances: &[f64]) {
+        // Relative to the largest precision, which itself may be infinite.
+        let least = variances.iter().fold(f64::INFINITY, |least, v| least.min(*v));
+        let total: f64 = variances.iter().map(|v| least / v).sum();
+        let weighted = observed.iter().zip(variances).map(|(y, v)| least / v / total * y);
+        let mean: f64 = if let [only] = observed { *only } else { weighted.sum() };
+        let variance = least / total;
+        self.values.push(mean);
+        self.known.push(Some(variance));
+        if observed.len() > 1 {
+            let term = |(y, v): (&f64, &f64)| v.ln() + ((y - mean) / v.sqrt()).powi(2);
+            let terms: f64 = observed.iter().zip(variances).map(term).sum();
+            self.replicates.known += (observed.len() - 1) as f64 * LN_TAU + terms - variance.ln();
+        }
+    }
+
+    /// No observations of points with `dim` coordinates.
+    pub fn empty(dim: usize) -> Self {
+        let (values, counts, known) = (vec![], vec![], vec![]);
+        Self { points: Points::new(dim), values, counts, known, replicates: Replicates::default() }
+    }
+
+    /// The rows numbered `rows`, each with its mean, count and known noise.
     ///
     /// What replicates say about the noise is kept for all points, also for those left out: it does
     /// not depend on what the function is there, so a model of the subset may use it.
@@ -81,27 +142,55 @@ impl Data {
             points: self.points.select(rows),
             values: rows.iter().map(|&i| self.values[i]).collect(),
             counts: rows.iter().map(|&i| self.counts[i]).collect(),
+            known: rows.iter().map(|&i| self.known[i]).collect(),
             replicates: self.replicates,
         }
     }
 
-    /// The distinct points, in order of first appearance.
+    /// The point of each row, in order of first appearance; twice where observations of known noise
+    /// and others met.
     pub fn points(&self) -> &Points {
         &self.points
     }
 
-    /// Mean of the values observed at each point.
+    /// Mean of the values of each row, weighted by precision where their noise is known.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// How often each point was observed.
+    /// How many observations each row has. See [`Data::noise`] for the variance of their mean.
     pub fn counts(&self) -> &[f64] {
         &self.counts
     }
 
-    /// Σ (y − mean at its point)², summed over all observations; of a subset, over those of all the
-    /// data it comes from.
+    /// Noise variance of the value of row `row`, where `shared` is that of one observation whose
+    /// noise is not known by itself.
+    pub fn noise(&self, row: usize, shared: f64) -> f64 {
+        self.known[row].unwrap_or_else(|| shared / self.counts[row])
+    }
+
+    /// Noise variance of each row's value where it is known.
+    pub fn known_noise(&self) -> &[Option<f64>] {
+        &self.known
+    }
+
+    /// Whether there are rows and none of them, nor what replicates say, depends on the shared noise.
+    pub(crate) fn all_known(&self) -> bool {
+        let shared = self.replicates.extra > 0.0 || self.known.contains(&None);
+        !self.is_empty() && !shared
+    }
+
+    /// The median noise variance of one observation of known noise; of rows with several, as if
+    /// these were alike.
+    pub(crate) fn typical_known_noise(&self) -> Option<f64> {
+        let rows = self.known.iter().zip(&self.counts);
+        let mut each: Vec<f64> = rows.filter_map(|(v, n)| v.map(|v| v * n)).collect();
+        each.sort_by(f64::total_cmp);
+        each.get(each.len() / 2).copied()
+    }
+
+    /// Σ (y − mean at its point)², summed over all observations that share the model's noise; of a
+    /// subset, over those of all the data it comes from.
     pub fn scatter(&self) -> f64 {
         self.replicates.scatter
     }
@@ -110,7 +199,7 @@ impl Data {
         self.replicates
     }
 
-    /// Number of distinct points.
+    /// Number of rows: of distinct points, those with both kinds of observations counted twice.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -121,14 +210,33 @@ impl Data {
     }
 }
 
-/// Indices of equal points, groups in order of first appearance.
-fn group_equal(points: &Points) -> Vec<Vec<usize>> {
+/// ln 2π.
+pub(crate) const LN_TAU: f64 = 1.837_877_066_409_345_3;
+
+fn check_variances(variances: &[Option<f64>]) -> Result<()> {
+    match variances.iter().flatten().find(|v| !(v.is_finite() && **v >= 0.0)) {
+        None => Ok(()),
+        Some(&value) => {
+            let must = "finite and not negative";
+            Err(Error::OutOfRange { what: "noise variance of an observation", value, must })
+        }
+    }
+}
+
+/// Square of the rounding error of the largest value.
+fn least_variance(values: &[f64]) -> f64 {
+    let largest = values.iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
+    (f64::EPSILON * largest).powi(2).clamp(f64::MIN_POSITIVE, f64::MAX)
+}
+
+/// Indices of observations of one kind at equal points, groups in order of first appearance.
+fn group_equal(points: &Points, variances: &[Option<f64>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut group_of: HashMap<Vec<u64>, usize> = HashMap::new();
-    for (i, row) in points.rows().enumerate() {
+    let mut group_of: HashMap<(Vec<u64>, bool), usize> = HashMap::new();
+    for (i, (row, variance)) in points.rows().zip(variances).enumerate() {
         // Adding zero turns -0.0 into 0.0.
         let key = row.iter().map(|v| (v + 0.0).to_bits()).collect();
-        let group = *group_of.entry(key).or_insert(groups.len());
+        let group = *group_of.entry((key, variance.is_some())).or_insert(groups.len());
         if group == groups.len() {
             groups.push(Vec::new());
         }
@@ -195,6 +303,11 @@ impl Standardizer {
         }
     }
 
+    /// v/scale²: what becomes of a variance. Where that is too large for a number, the largest one.
+    pub fn standardize_variance(&self, v: f64) -> f64 {
+        (v / self.scale / self.scale).min(f64::MAX)
+    }
+
     /// mean + scale · z.
     pub fn restore(&self, z: f64) -> f64 {
         self.scale.mul_add(z, self.mean)
@@ -204,7 +317,6 @@ impl Standardizer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
 
     #[test]
     fn replicates_are_merged_whatever_the_sign_of_zero() {
@@ -225,6 +337,65 @@ mod tests {
         assert_eq!((subset.values(), subset.counts()), (&[5.5, 4.0][..], &[2.0, 1.0][..]));
         assert_eq!((subset.scatter(), data.scatter()), (2.5, 2.5));
         assert_eq!(subset.replicates(), data.replicates());
+    }
+
+    #[test]
+    fn observations_of_known_noise_merge_by_precision_and_apart_from_the_others() {
+        let points =
+            Points::from_rows(1, [[0.5], [0.5], [0.1], [0.5], [-0.0], [0.5], [0.0]]).unwrap();
+        let variances = [None, Some(0.5), Some(4.0), None, Some(1.0), Some(0.25), None];
+        let values = [1.0, 3.0, 7.0, 2.0, 5.0, 6.0, 8.0];
+        let data = Data::with_known_noise(&points, &values, &variances).unwrap();
+        assert_eq!(data.points().as_flat(), [0.5, 0.5, 0.1, -0.0, 0.0]);
+        assert_eq!(data.values(), [1.5, 5.0, 7.0, 5.0, 8.0]);
+        assert_eq!(data.counts(), [2.0, 2.0, 1.0, 1.0, 1.0]);
+        assert_eq!(data.known_noise(), [None, Some(0.25 / 1.5), Some(4.0), Some(1.0), None]);
+        assert_eq!([0, 1, 2].map(|row| data.noise(row, 0.3)), [0.15, 0.25 / 1.5, 4.0]);
+        assert_eq!((data.scatter(), data.replicates().extra), (0.5, 1.0));
+        let subset = data.subset(&[4, 1]);
+        assert_eq!(subset.known_noise(), [None, Some(0.25 / 1.5)]);
+        assert_eq!(subset.replicates(), data.replicates());
+    }
+
+    #[test]
+    fn extreme_variances_neither_overflow_nor_vanish() {
+        let points = Points::from_rows(1, [[0.5]; 4]).unwrap();
+        let merged = |variances: [f64; 4]| {
+            let data = Data::with_known_noise(&points, &[1.0, 2.0, 4.0, 5.0], &variances.map(Some))
+                .unwrap();
+            assert!(data.replicates().known.is_finite());
+            (data.values()[0], data.noise(0, 1.0))
+        };
+        let rounding = (5.0 * f64::EPSILON).powi(2);
+        assert_eq!(merged([0.0; 4]), (3.0, rounding / 4.0));
+        assert_eq!(merged([1e-300; 4]), (3.0, rounding / 4.0));
+        assert_eq!(merged([1e300; 4]), (3.0, 2.5e299));
+        assert_eq!(merged([f64::MAX; 4]), (3.0, f64::MAX / 4.0));
+        assert_eq!(merged([1e300, 0.0, 1e-300, 1.0]).0, 3.0);
+        let one = |variance: f64| {
+            let point = Points::from_rows(1, [[0.5]]).unwrap();
+            Data::with_known_noise(&point, &[0.0], &[Some(variance)]).unwrap().noise(0, 1.0)
+        };
+        assert_eq!([0.0, 1e-300, 0.7, 1e300].map(one), [f64::MIN_POSITIVE, 1e-300, 0.7, 1e300]);
+    }
+
+    #[test]
+    fn variances_that_are_none_are_refused() {
+        let points = Points::from_rows(1, [[0.0], [1.0]]).unwrap();
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let data = Data::with_known_noise(&points, &[0.0, 1.0], &[None, Some(bad)]);
+            assert!(matches!(data, Err(Error::OutOfRange { .. })));
+        }
+        assert!(Data::with_known_noise(&points, &[0.0, 1.0], &[None]).is_err());
+    }
+
+    #[test]
+    fn variances_are_standardised_by_the_square_of_the_scale() {
+        let map = Standardizer::new(&[1.0, 3.0, 5.0]).unwrap();
+        assert_eq!(map.standardize_variance(1.0), 0.25);
+        let map = Standardizer::new(&[1e-300, 3e-300, 5e-300]).unwrap();
+        assert_eq!(map.standardize_variance(1.0), f64::MAX);
+        assert_eq!(map.standardize_variance(0.0), 0.0);
     }
 
     #[test]

@@ -5,12 +5,16 @@
 //! works with logarithms, without a Jacobian. A fitted mean is not searched for: given the rest,
 //! the best constant is (1ᵀK⁻¹y)/(1ᵀK⁻¹1), and it is put in exactly.
 //!
+//! Rows whose noise variance is known do not depend on the fitted one. Where no row does, there is
+//! nothing to fit: one more observation is then taken to be as noisy as the median of those there
+//! are, within the bounds of the search.
+//!
 //! Meant for inputs in the unit cube and standardised outputs; the search is bounded accordingly.
 
-use crate::data::{Data, Replicates};
+use crate::data::{Data, LN_TAU, Replicates};
 use crate::error::{Error, Result, check_positive, check_shape};
 use crate::gamma::Gamma;
-use crate::gp::Gp;
+use crate::gp::{self, Gp};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::optimize::{self, Bounds, Stopping};
@@ -180,6 +184,27 @@ impl Model {
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
     pub fn fit(&self, data: &Data, warm: Option<&Hyper>, search: &Search) -> Result<Fit> {
+        match self.typical_noise(data) {
+            Some(noise) => {
+                let model = Self { noise: Noise::Fixed(noise), ..self.clone() };
+                model.fit_searched(data, warm, search)
+            }
+            None => self.fit_searched(data, warm, search),
+        }
+    }
+
+    /// The noise variance to take where it is to be fitted and no observation depends on it.
+    fn typical_noise(&self, data: &Data) -> Option<f64> {
+        match self.noise {
+            Noise::Fitted { lower, .. } if data.all_known() => {
+                let typical = data.typical_known_noise()?;
+                Some(typical.min(LARGEST_NOISE).max(lower))
+            }
+            _ => None,
+        }
+    }
+
+    fn fit_searched(&self, data: &Data, warm: Option<&Hyper>, search: &Search) -> Result<Fit> {
         if let Noise::Fixed(noise) = self.noise {
             check_noise(noise, data)?;
         }
@@ -204,7 +229,8 @@ impl Model {
         let optima = optimize::maximize_each(objective, &starts, &space.bounds, &search.stopping)?;
         let theta = optimize::best(optima).map_or_else(Vec::new, |optimum| optimum.x);
         let terms = Terms::new(self, data, space.hyper(&theta, self))?;
-        Ok(Fit { log_posterior: terms.value(), hyper: terms.hyper })
+        let log_posterior = terms.value() + known_replicates(data);
+        Ok(Fit { log_posterior, hyper: terms.hyper })
     }
 
     fn log_space_gradient(
@@ -215,14 +241,14 @@ impl Model {
         gradient: &mut [f64],
     ) -> Result<f64> {
         let terms = Terms::new(self, data, space.hyper(theta, self))?;
-        let hyper = terms.hyper.clone();
+        let (hyper, value) = (terms.hyper.clone(), terms.value());
         let posterior = terms.with_gradient(self, data)?;
         // d/dlog θ = θ d/dθ.
         let derivatives = space.flatten(&posterior.gradient);
-        for ((g, slope), value) in gradient.iter_mut().zip(derivatives).zip(space.flatten(&hyper)) {
-            *g = slope * value;
+        for ((g, slope), at) in gradient.iter_mut().zip(derivatives).zip(space.flatten(&hyper)) {
+            *g = slope * at;
         }
-        Ok(posterior.value())
+        Ok(value)
     }
 
     fn check_lengthscales(&self, data: &Data, hyper: &Hyper) -> Result<()> {
@@ -259,6 +285,7 @@ impl Model {
 struct Terms {
     hyper: Hyper,
     prior: f64,
+    /// Without [`known_replicates`].
     likelihood: f64,
     inputs: Scaled,
     kernel: Kernel,
@@ -277,7 +304,7 @@ impl Terms {
         let pairs = inputs.pair_distances();
         let (mut covariances, mut slopes) = (pairs.clone(), vec![0.0; pairs.len()]);
         model.family.values_and_slopes(hyper.outputscale, &mut covariances, &mut slopes);
-        let factor = factorise(&covariances, hyper.outputscale, hyper.noise, data.counts())?;
+        let factor = factorise(&covariances, hyper.outputscale, hyper.noise, data)?;
         let mut alpha = data.values().to_vec();
         factor.solve(&mut alpha);
         if model.mean == Mean::Fitted && !data.is_empty() {
@@ -316,12 +343,19 @@ impl Terms {
     fn with_gradient(mut self, model: &Model, data: &Data) -> Result<LogPosterior> {
         let Hyper { outputscale, noise, .. } = self.hyper;
         let inverse = self.factor.inverse_lower();
-        let diagonal =
-            (0..data.len()).map(|i| (self.alpha[i].powi(2) - inverse.get(i, i)) / data.counts()[i]);
-        let noise_trace: f64 = diagonal.sum();
+        let (mut noise_trace, mut known_trace) = (0.0, 0.0);
+        for (i, known) in data.known_noise().iter().enumerate() {
+            let diagonal = self.alpha[i].powi(2) - inverse.get(i, i);
+            match known {
+                None => noise_trace += diagonal / data.counts()[i],
+                Some(variance) => known_trace += diagonal * variance,
+            }
+        }
         // tr(W (K − noise)) needs no pass over the pairs: tr(W K) = rᵀα − n.
-        let kernel_trace =
-            dot(&self.residuals, &self.alpha) - data.len() as f64 - noise * noise_trace;
+        let kernel_trace = dot(&self.residuals, &self.alpha)
+            - data.len() as f64
+            - noise * noise_trace
+            - known_trace;
         let lengthscales = self.lengthscale_gradient(&inverse);
         let derivative =
             |prior: Option<Gamma>, at: f64| prior.map_or(0.0, |p| p.log_density_derivative(at));
@@ -340,7 +374,8 @@ impl Terms {
                 + derivative(model.noise_prior(), noise),
             mean: self.alpha.iter().sum(),
         };
-        Ok(LogPosterior { likelihood: self.likelihood, prior: self.prior, gradient })
+        let likelihood = self.likelihood + known_replicates(data);
+        Ok(LogPosterior { likelihood, prior: self.prior, gradient })
     }
 
     /// ½ tr(W ∂K/∂ℓ): pair (i, j) counts twice, and ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d.
@@ -367,22 +402,19 @@ impl Terms {
     }
 }
 
-/// ln 2π.
-const LN_TAU: f64 = 1.837_877_066_409_345_3;
-
-/// The factor of K = k(X, X) + diag(noise/count), from the covariances of the pairs i > j.
-fn factorise(pairs: &[f64], variance: f64, noise: f64, counts: &[f64]) -> Result<Cholesky> {
-    let n = counts.len();
+/// The factor of K = k(X, X) + the noise of each row, from the covariances of the pairs i > j.
+fn factorise(pairs: &[f64], variance: f64, noise: f64, data: &Data) -> Result<Cholesky> {
+    let n = data.len();
     let mut k = Matrix::zeros(n, n);
     let mut rest = pairs;
-    for (j, count) in counts.iter().enumerate() {
+    for j in 0..n {
         let (column, tail) = rest.split_at(n - j - 1);
         let target = &mut k.col_mut(j)[j..];
-        target[0] = variance + noise / count;
+        target[0] = variance + data.noise(j, noise);
         target[1..].copy_from_slice(column);
         rest = tail;
     }
-    Cholesky::new(&k)
+    gp::factorise(&k, variance, data)
 }
 
 /// Noise may be zero only where no point was observed twice.
@@ -398,7 +430,7 @@ fn check_noise(value: f64, data: &Data) -> Result<()> {
 /// What replicates add to −2 log likelihood beyond that of their means:
 /// Σ ((c − 1) ln 2πσ² + ln c) + scatter/σ².
 fn replicate_term(data: &Data, noise: f64) -> f64 {
-    let Replicates { extra, log_counts, scatter } = data.replicates();
+    let Replicates { extra, log_counts, scatter, .. } = data.replicates();
     if extra == 0.0 {
         return 0.0;
     }
@@ -409,6 +441,12 @@ fn replicate_term(data: &Data, noise: f64) -> f64 {
 fn replicate_derivative(data: &Data, noise: f64) -> f64 {
     let Replicates { extra, scatter, .. } = data.replicates();
     if extra == 0.0 { 0.0 } else { -0.5 * (extra / noise - scatter / (noise * noise)) }
+}
+
+/// What replicates of known noise add to the log likelihood. No hyper-parameter changes it, and it
+/// may be so large that a search would see nothing else, so that the search leaves it out.
+fn known_replicates(data: &Data) -> f64 {
+    -0.5 * data.replicates().known
 }
 
 /// The coordinates of the search: logarithms of what is to be found.

@@ -64,7 +64,8 @@ impl Query {
 }
 
 impl Gp {
-    /// Conditions the prior on `data`; each row has noise variance `noise` over its count.
+    /// Conditions the prior on `data`; each row has its known noise variance, or `noise` over its
+    /// count.
     ///
     /// ```
     /// use unyoke_math::{Points, data::Data, gp::Gp, kernel::{Family, Kernel}};
@@ -82,11 +83,11 @@ impl Gp {
         check_noise(noise)?;
         let inputs = kernel.scale(data.points())?;
         let mut covariance = inputs.matrix(&kernel);
-        let noises: Vec<f64> = data.counts().iter().map(|count| noise / count).collect();
+        let noises: Vec<f64> = (0..data.len()).map(|row| data.noise(row, noise)).collect();
         for (i, noise) in noises.iter().enumerate() {
             covariance.col_mut(i)[i] += noise;
         }
-        let factor = Cholesky::new(&covariance)?;
+        let factor = factorise(&covariance, kernel.variance(), data)?;
         let residuals: Vec<f64> = data.values().iter().map(|y| y - mean).collect();
         let mut gp = Self { kernel, mean, noise, inputs, residuals, noises, factor, alpha: vec![] };
         gp.update_alpha();
@@ -103,7 +104,7 @@ impl Gp {
         self.mean
     }
 
-    /// Variance of the noise of one observation.
+    /// Variance of the noise of one observation, where it is not known by itself.
     pub fn noise(&self) -> f64 {
         self.noise
     }
@@ -422,6 +423,16 @@ impl FixedSet<'_> {
         &self.means
     }
 
+    /// Variance of the noise of one observation.
+    pub fn noise(&self) -> f64 {
+        self.gp.noise()
+    }
+
+    /// Number of inputs.
+    pub fn dim(&self) -> usize {
+        self.gp.dim()
+    }
+
     /// Moves the candidate to `x`, reusing its buffers.
     pub fn evaluate(&self, x: &[f64], candidate: &mut Candidate) -> Result<()> {
         let Candidate { query, covariances, slopes, explained } = candidate;
@@ -493,6 +504,15 @@ impl Fantasies<'_> {
         let covariances = &[step];
         self.set.gradient(&candidate, Adjoint { mean: 1.0, variance: 0.0, covariances })
     }
+}
+
+/// The factor of a covariance matrix over the rows of `data`. Jitter is relative to its diagonal,
+/// or, since known noise may be of any size, to the variance of the kernel.
+pub(crate) fn factorise(covariance: &Matrix, variance: f64, data: &Data) -> Result<Cholesky> {
+    if data.known_noise().iter().any(Option::is_some) {
+        return Cholesky::with_jitter_unit(covariance, variance);
+    }
+    Cholesky::new(covariance)
 }
 
 fn check_noise(value: f64) -> Result<()> {

@@ -24,6 +24,7 @@ pub mod gp;
 pub mod lookahead;
 pub mod path;
 pub mod fit;
+pub mod success;
 
 pub mod pareto;
 pub mod nsga2;

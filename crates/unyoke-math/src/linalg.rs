@@ -116,15 +116,23 @@ impl Cholesky {
         check_shape("columns of a square matrix", a.rows, a.cols)?;
         let order = a.rows;
         let mean_diagonal = (0..order).map(|i| a.get(i, i)).sum::<f64>() / order.max(1) as f64;
+        Self::with_jitter_unit(a, mean_diagonal)
+    }
+
+    /// As [`Cholesky::new`], with multiples relative to `unit` instead of the mean diagonal: where
+    /// some diagonal entries are huge, their mean would drown the others.
+    pub fn with_jitter_unit(a: &Matrix, unit: f64) -> Result<Self> {
+        check_shape("columns of a square matrix", a.rows, a.cols)?;
+        let order = a.rows;
         let mut pivot = 0;
         for jitter in JITTERS {
             let mut data = a.data.clone();
             for i in 0..order {
-                data[i * order + i] += jitter * mean_diagonal;
+                data[i * order + i] += jitter * unit;
             }
             match factor_in_place(&mut data, order) {
                 Ok(()) => {
-                    return Ok(Self { order, stride: order, data, jitter: jitter * mean_diagonal });
+                    return Ok(Self { order, stride: order, data, jitter: jitter * unit });
                 }
                 Err(index) => pivot = index,
             }

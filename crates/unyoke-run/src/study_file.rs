@@ -200,7 +200,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     let slots = settings::slots(root, found);
     let config = settings::config(root, &names, found);
     let config = Config { algorithm: study.algorithm, ..config };
-    let problem = Problem { parameters, objectives };
+    let problem = Problem { parameters, objectives, limits: vec![] };
     check(&problem, &config, root, found);
     let places = root.get("objectives").and_then(|entry| entry.inner());
     let places = places.map_or_else(Vec::new, |table| table.entries().map(|e| e.key).collect());

@@ -132,7 +132,13 @@ fn every_field_arrives() {
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);
-    let x = Parameter::Continuous { name: "x".into(), low: 1e-6, high: 1.0, scale: Scale::Log };
+    let x = Parameter::Continuous {
+        name: "x".into(),
+        low: 1e-6,
+        high: 1.0,
+        scale: Scale::Log,
+        step: None,
+    };
     let n = Parameter::Integer { name: "n".into(), low: -3, high: 16, scale: Scale::Linear };
     assert_eq!(file.problem.parameters, [x, n]);
     assert_eq!(file.problem.objectives[0].direction, Direction::Maximise);

@@ -12,12 +12,14 @@ pub(crate) mod ma_kg;
 pub(crate) mod hvkg;
 pub(crate) mod noisy_ehvi;
 pub(crate) mod par_ego;
+mod vector;
 
-use crate::surrogate::Surrogate;
-use unyoke_math::gp::{FixedSet, Gp};
+use crate::surrogate::{Constraint, Surrogate};
+use unyoke_math::gp::{FixedSet, Gp, Prediction};
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
-use unyoke_math::{Points, Result};
+use unyoke_math::pareto::non_dominated;
+use unyoke_math::{Points, Result, normal};
 
 /// Log of the expected gain at a point; writes its gradient where one is wanted.
 pub(crate) type Evaluator<'a> = Box<dyn FnMut(&[f64], Option<&mut [f64]>) -> f64 + 'a>;
@@ -48,25 +50,143 @@ pub(crate) struct Scalarised<'a> {
     surrogate: &'a Surrogate,
     designs: Points,
     sets: Vec<FixedSet<'a>>,
+    constraint_sets: Vec<ConstraintSet<'a>>,
     weights: Points,
-    /// λ_q · μ(x'_j) per weight vector, with room at the end of each row for the candidate.
+    /// What an infeasible design is worth, standardised; none where every design is feasible.
+    reference: Option<Vec<f64>>,
+    /// λ_q · (μ(x'_j) − r) per weight vector, with room at the end of each row for the candidate.
     intercepts: Points,
+}
+
+/// The designs seen from the model of a constraint.
+struct ConstraintSet<'a> {
+    set: FixedSet<'a>,
+    variances: Vec<f64>,
+    limit: f64,
+}
+
+impl ConstraintSet<'_> {
+    fn standing(&self, j: usize) -> Standing {
+        let prediction = Prediction { mean: self.set.means()[j], variance: self.variances[j] };
+        Standing::new(prediction, self.limit)
+    }
+}
+
+/// How far a design is from the limit of a constraint.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    /// Expected value less the limit.
+    margin: f64,
+    variance: f64,
+}
+
+impl Standing {
+    fn new(prediction: Prediction, limit: f64) -> Self {
+        Self { margin: prediction.mean - limit, variance: prediction.variance }
+    }
+
+    /// Variance that remains after an observation that moves the mean by `slope` Z.
+    fn rest(&self, slope: f64) -> f64 {
+        // Not nothing: what is known exactly may still lie exactly at the limit.
+        const LEAST: f64 = 1e-14;
+        (self.variance - slope * slope).max(LEAST)
+    }
+
+    /// Standard deviations by which the limit is kept after the outcome Z = z.
+    fn at(&self, slope: f64, z: f64) -> f64 {
+        (self.margin + slope * z) / self.rest(slope).sqrt()
+    }
 }
 
 impl<'a> Scalarised<'a> {
     pub(crate) fn new(surrogate: &'a Surrogate, set: &Points, weights: &Points) -> Result<Self> {
         let sets = surrogate.objectives.iter().map(|output| output.gp.fixed_set(set));
         let sets: Vec<FixedSet<'a>> = sets.collect::<Result<_>>()?;
-        let mut intercepts = Points::zeros(set.len() + 1, weights.len());
-        for (q, lambda) in weights.rows().enumerate() {
-            for ((set, output), weight) in sets.iter().zip(&surrogate.objectives).zip(lambda) {
+        let constraint_set = |constraint: &'a Constraint| -> Result<ConstraintSet<'a>> {
+            let gp = &constraint.belief.gp;
+            let variances = gp.predict_many(set)?.iter().map(|p| p.variance).collect();
+            Ok(ConstraintSet { set: gp.fixed_set(set)?, variances, limit: constraint.limit })
+        };
+        let constraint_sets: Vec<ConstraintSet<'a>> =
+            surrogate.constraints.iter().map(constraint_set).collect::<Result<_>>()?;
+        let (designs, weights) = (set.clone(), weights.clone());
+        let intercepts = Points::zeros(set.len() + 1, weights.len());
+        let mut shared = Self {
+            surrogate,
+            designs,
+            sets,
+            constraint_sets,
+            weights,
+            reference: None,
+            intercepts,
+        };
+        if surrogate.is_constrained() {
+            shared.reference = Some(shared.worst_of_front()?);
+        }
+        shared.fill_intercepts();
+        Ok(shared)
+    }
+
+    /// With another value of infeasible designs than the usual one.
+    fn with_reference(mut self, reference: Option<Vec<f64>>) -> Self {
+        if self.reference.is_some() && reference.is_some() {
+            self.reference = reference;
+            self.fill_intercepts();
+        }
+        self
+    }
+
+    fn fill_intercepts(&mut self) {
+        let mut intercepts = Points::zeros(self.designs.len() + 1, self.weights.len());
+        for q in 0..self.weights.len() {
+            for (k, set) in self.sets.iter().enumerate() {
+                let factor = self.factor(q, k);
+                let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
                 for (a, mean) in intercepts.row_mut(q).iter_mut().zip(set.means()) {
-                    *a += weight * output.unit * mean;
+                    *a += factor * (mean - zero);
                 }
             }
         }
-        let (designs, weights) = (set.clone(), weights.clone());
-        Ok(Self { surrogate, designs, sets, weights, intercepts })
+        self.intercepts = intercepts;
+    }
+
+    /// λ_q · (μ − r) of a design with these means.
+    fn intercept(&self, q: usize, means: &[f64]) -> f64 {
+        let zero = |k: usize| self.reference.as_ref().map_or(0.0, |reference| reference[k]);
+        means.iter().enumerate().map(|(k, mean)| self.factor(q, k) * (mean - zero(k))).sum()
+    }
+
+    /// The worst value of each objective on the predicted front of the set, less a tenth of the
+    /// front's range.
+    fn worst_of_front(&self) -> Result<Vec<f64>> {
+        let means = self.surrogate.means(&self.designs)?;
+        let front = means.select(&non_dominated(&means)?);
+        let worst = |k: usize| {
+            let column = || front.rows().map(|row| row[k]);
+            let low = column().fold(f64::INFINITY, f64::min);
+            let high = column().fold(f64::NEG_INFINITY, f64::max);
+            low - 0.1 * (high - low).max(1e-3)
+        };
+        Ok((0..self.objectives()).map(worst).collect())
+    }
+
+    /// Whether some designs may be infeasible.
+    fn is_constrained(&self) -> bool {
+        self.reference.is_some()
+    }
+
+    /// Feasibility of each design of the set apart from the constraints `observed`, and room for
+    /// the candidate.
+    fn base_feasibility(&self, observed: &[usize]) -> Vec<f64> {
+        let mut base = vec![1.0; self.designs.len() + 1];
+        for (c, set) in self.constraint_sets.iter().enumerate() {
+            if !observed.contains(&c) {
+                for (j, f) in base.iter_mut().take(self.designs.len()).enumerate() {
+                    *f *= normal::cdf(set.standing(j).at(0.0, 0.0));
+                }
+            }
+        }
+        base
     }
 
     fn objectives(&self) -> usize {

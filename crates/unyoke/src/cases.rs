@@ -18,7 +18,7 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
-        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![] };
+        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![], limits: vec![] };
         for (i, (mut output, cost)) in outputs.into_iter().enumerate() {
             let name = format!("f{i}");
             output.name = name.clone();
@@ -67,6 +67,10 @@ pub(crate) fn design(problem: &Problem, u: &[f64]) -> Design {
 
 fn at(parameter: &Parameter, u: f64) -> Value {
     match parameter {
+        Parameter::Continuous { low, high, step: Some(step), .. } if low < high => {
+            let sum = low + (u * (high - low) / step).floor() * step;
+            Value::Real(as_written(sum).clamp(*low, *high))
+        }
         Parameter::Continuous { low, high, scale: Scale::Linear, .. } => {
             Value::Real((low + u * (high - low)).clamp(*low, *high))
         }
@@ -178,11 +182,17 @@ fn rename(parameter: &mut Parameter, new: String) {
 fn axis() -> impl Strategy<Value = Parameter> {
     let name = String::new;
     let linear = (-1e6..1e6, prop_oneof![Just(0.0), 1e-9..1e9]).prop_map(move |(low, width)| {
-        Parameter::Continuous { name: name(), low, high: low + width, scale: Scale::Linear }
+        Parameter::Continuous {
+            name: name(),
+            low,
+            high: low + width,
+            scale: Scale::Linear,
+            step: None,
+        }
     });
     let log = (-30..30, 0..30).prop_map(move |(low, decades)| {
         let (low, high) = (10f64.powi(low), 10f64.powi(low + decades));
-        Parameter::Continuous { name: name(), low, high, scale: Scale::Log }
+        Parameter::Continuous { name: name(), low, high, scale: Scale::Log, step: None }
     });
     let integer = (-(1i64 << 51)..1 << 51, widths()).prop_map(move |(low, width)| {
         Parameter::Integer { name: name(), low, high: low + width, scale: Scale::Linear }
@@ -191,11 +201,33 @@ fn axis() -> impl Strategy<Value = Parameter> {
         (1i64..1000, prop_oneof![0i64..40, 0i64..1 << 43]).prop_map(move |(low, width)| {
             Parameter::Integer { name: name(), low, high: low + width, scale: Scale::Log }
         });
-    let choices = prop_oneof![1..5usize, 15..35usize, Just(300)].prop_map(move |count| {
+    let counts = prop_oneof![1..5usize, 15..35usize, Just(300)];
+    let choices = (counts, any::<bool>()).prop_map(move |(count, ordered)| {
         let choices = (0..count).map(|i| format!("choice {i}")).collect();
-        Parameter::Categorical { name: name(), choices }
+        Parameter::Categorical { name: name(), choices, ordered }
     });
-    prop_oneof![linear, log, integer, integer_log, choices]
+    prop_oneof![linear, log, integer, integer_log, choices, stepped()]
+}
+
+/// Numbers in steps of a decimal or of anything, on both scales.
+fn stepped() -> impl Strategy<Value = Parameter> {
+    let decimal = (1..100u32, 0..7).prop_map(|(n, d)| (f64::from(n), 10f64.powi(d)));
+    let other = (1e-3..9.0).prop_map(|step| (step, 1.0));
+    let count = prop_oneof![1.0..5.0, 15.0..30.0, 1.0..1e6];
+    (prop_oneof![decimal, other], count, 0..1000i32, any::<bool>()).prop_map(
+        |((step, divisor), count, start, is_log)| {
+            let (offset, scale) = if is_log { (1, Scale::Log) } else { (-500, Scale::Linear) };
+            let low = f64::from(start + offset) * step / divisor;
+            let (name, step) = (String::new(), step / divisor);
+            Parameter::Continuous { name, low, high: low + count * step, scale, step: Some(step) }
+        },
+    )
+}
+
+/// The number of at most six decimals that `v` is up to rounding errors, if it is one.
+fn as_written(v: f64) -> f64 {
+    let decimal = (v * 1e6).round() / 1e6;
+    if (v - decimal).abs() <= 4.0 * f64::EPSILON * v.abs() { decimal } else { v }
 }
 
 fn widths() -> impl Strategy<Value = i64> {

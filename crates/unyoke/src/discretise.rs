@@ -250,8 +250,9 @@ mod tests {
             let value = (observed.row(i)[0] - m as f64).powi(2);
             Row { evaluation: i as u64, x: observed.row(i), value, searched: false }
         };
-        let outputs = problem.objectives.iter().enumerate().map(|(m, objective)| Observed {
-            objective,
+        let outputs = problem.outputs.iter().enumerate().map(|(m, output)| Observed {
+            output,
+            limit: None,
             sign: space.sign(m),
             dim: inputs,
             parameters: inputs,

@@ -6,7 +6,7 @@
 use crate::acquisition::c_mokg::CMokg;
 use crate::acquisition::hvkg::{self, Hvkg};
 use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
-use crate::acquisition::ma_kg::{MaKg, Observation};
+use crate::acquisition::ma_kg::MaKg;
 use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
@@ -208,13 +208,14 @@ impl<'h> Engine<'h> {
     ) -> Result<Box<dyn Acquisition + 'a>> {
         let shared = || Scalarised::new(surrogate, set, weights);
         Ok(match self.config().algorithm {
-            Algorithm::CMokg | Algorithm::CMokgRandom | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared()?, &self.choices()))
+            // maKG of the whole vector is the same with one choice: everything.
+            Algorithm::CMokg
+            | Algorithm::CMokgRandom
+            | Algorithm::MakgVector
+            | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared()?, &self.choices())?)
             }
-            Algorithm::Makg | Algorithm::MakgRandom => {
-                Box::new(MaKg::new(shared()?, Observation::Scalarised)?)
-            }
-            Algorithm::MakgVector => Box::new(MaKg::new(shared()?, Observation::Vector)?),
+            Algorithm::Makg | Algorithm::MakgRandom => Box::new(MaKg::new(shared()?)),
             Algorithm::HvkgD => self.hvkg(surrogate, Hvkg::decoupled)?,
             Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
             Algorithm::JesLbD => Box::new(self.jes_lb(surrogate, Evaluated::OneObjective)?),

@@ -108,6 +108,14 @@ pub enum Error {
         /// Its would-be cost.
         cost: f64,
     },
+    /// A formula or an inequality that cannot be used.
+    #[error("the formula {:?} cannot be used: {reason}", beginning(formula))]
+    BadFormula {
+        /// Its text.
+        formula: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A reference point that cannot be used.
     #[error("the reference point cannot be used: {reason}")]
     BadReference {
@@ -240,6 +248,15 @@ impl JournalError {
 
 fn lines(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// As much of a text as a message can hold.
+fn beginning(text: &str) -> String {
+    const LONGEST_SHOWN: usize = 100;
+    match text.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn hint(near: &Option<String>) -> String {

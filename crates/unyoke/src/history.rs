@@ -785,7 +785,8 @@ mod tests {
         assert_eq!(position(replay([])), Some(0));
         assert_eq!(position(replay([told(0, 1.0)])), Some(0));
         assert_eq!(position(replay([created(), created()])), Some(1));
-        let problem = Problem { parameters: vec![], outputs: vec![], measurements: vec![] };
+        let (outputs, measurements, limits) = (vec![], vec![], vec![]);
+        let problem = Problem { parameters: vec![], outputs, measurements, limits };
         let invalid = Event::Created { problem, config: Config::default(), seed: 0 };
         assert_eq!(position(replay([invalid])), Some(0));
     }

@@ -9,10 +9,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the parts of a problem that are formulas come one by one"
+)]
+mod formula;
 mod problem;
 mod design;
 mod reading;
 mod space;
+mod feasible;
 mod config;
 mod choices;
 mod event;
@@ -47,8 +54,8 @@ pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
 pub use plan::Permission;
 pub use problem::{
-    Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Measurement, Noise, Output,
-    Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
+    Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Limit, Measurement, Noise,
+    Output, Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
 };
 pub use reading::{Outcome, Reading, Results};
 pub use study::{Asked, Study};

@@ -44,6 +44,22 @@ pub struct Problem {
     pub outputs: Vec<Output>,
     /// What one run gives, and what it costs.
     pub measurements: Vec<Measurement>,
+    /// What designs must satisfy besides the bounds of each parameter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+}
+
+/// An inequality between parameters that every suggested design satisfies.
+///
+/// Numbers, names of parameters (in braces if they are more than letters, digits and underscores),
+/// `+ - * / ^`, parentheses, `sqrt exp ln log log10 sin cos tan abs min max`, `pi` and `e`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Its name.
+    pub name: String,
+    /// The inequality, as in `x1 + x2 <= 1` or `0 <= a - b <= 1`.
+    pub formula: String,
 }
 
 /// Something to choose, with the values it can take.
@@ -61,6 +77,10 @@ pub enum Parameter {
         /// How distances between values are measured.
         #[serde(default, skip_serializing_if = "is_default")]
         scale: Scale,
+        /// The distance between two values suggested, which are low, low + step and so on as far
+        /// as high; without it, any number is.
+        #[serde(default, skip_serializing_if = "is_default")]
+        step: Option<f64>,
     },
     /// Any whole number between two bounds, both included.
     Integer {
@@ -74,12 +94,15 @@ pub enum Parameter {
         #[serde(default, skip_serializing_if = "is_default")]
         scale: Scale,
     },
-    /// One of a list of choices without any order.
+    /// One of a list of choices.
     Categorical {
         /// Its name in every design.
         name: String,
         /// The choices, all different.
         choices: Vec<String>,
+        /// Whether they stand in an order in which neighbours are alike, as sizes do.
+        #[serde(default, skip_serializing_if = "is_default")]
+        ordered: bool,
     },
 }
 
@@ -264,23 +287,9 @@ impl Problem {
         ProblemBuilder::default()
     }
 
-    /// Fails with all the mistakes there are, each with its place.
-    ///
-    /// ```
-    /// use unyoke::Problem;
-    ///
-    /// let text = r#"{
-    ///     "parameters": [{"type": "continuous", "name": "x", "low": 0, "high": 1, "scale": "log"}],
-    ///     "objectives": []
-    /// }"#;
-    /// let problem: Problem = serde_json::from_str(text)?;
-    /// let error = problem.check().unwrap_err().to_string();
-    /// assert!(error.contains("parameters[0].low: is 0"));
-    /// assert!(error.contains("objectives: "));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    pub fn check(&self) -> Result<()> {
-        fail_with(check::mistakes(self))
+    /// All the mistakes that can be seen without looking for designs.
+    pub(crate) fn mistakes(&self) -> Vec<Mistake> {
+        check::mistakes(self)
     }
 
     /// Fails only with mistakes that every version has refused. A journal may hold any of the others,
@@ -339,6 +348,7 @@ impl Parameter {
     fn inputs(&self) -> usize {
         match self {
             Self::Continuous { .. } | Self::Integer { .. } => 1,
+            Self::Categorical { ordered: true, .. } => 1,
             Self::Categorical { choices, .. } => choices.len().min(MOST_INPUTS),
         }
     }
@@ -474,19 +484,26 @@ pub struct ProblemBuilder {
     parameters: Vec<Parameter>,
     outputs: Vec<Output>,
     measurements: Vec<Measurement>,
+    limits: Vec<Limit>,
 }
 
 impl ProblemBuilder {
     /// Adds a number between `low` and `high`.
     pub fn continuous(self, name: impl Into<String>, low: f64, high: f64) -> Self {
         let name = name.into();
-        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Linear })
+        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Linear, step: None })
     }
 
     /// Adds a number between `low` and `high` of which the ratios matter.
     pub fn continuous_log(self, name: impl Into<String>, low: f64, high: f64) -> Self {
         let name = name.into();
-        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Log })
+        self.parameter(Parameter::Continuous { name, low, high, scale: Scale::Log, step: None })
+    }
+
+    /// Adds a number that is `low`, `low + step` and so on as far as `high`.
+    pub fn stepped(self, name: impl Into<String>, low: f64, high: f64, step: f64) -> Self {
+        let (name, scale, step) = (name.into(), Scale::Linear, Some(step));
+        self.parameter(Parameter::Continuous { name, low, high, scale, step })
     }
 
     /// Adds a whole number from `low` to `high`.
@@ -508,7 +525,17 @@ impl ProblemBuilder {
         choices: impl IntoIterator<Item = C>,
     ) -> Self {
         let choices = choices.into_iter().map(Into::into).collect();
-        self.parameter(Parameter::Categorical { name: name.into(), choices })
+        self.parameter(Parameter::Categorical { name: name.into(), choices, ordered: false })
+    }
+
+    /// Adds a choice from a list in which neighbours are alike, as sizes are.
+    pub fn ordered<C: Into<String>>(
+        self,
+        name: impl Into<String>,
+        choices: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let choices = choices.into_iter().map(Into::into).collect();
+        self.parameter(Parameter::Categorical { name: name.into(), choices, ordered: true })
     }
 
     /// Adds a parameter.
@@ -545,11 +572,16 @@ impl ProblemBuilder {
         self
     }
 
-    /// The problem, unless something is wrong with it.
-    pub fn build(self) -> Result<Problem> {
-        let Self { parameters, outputs, measurements } = self;
-        let problem = Problem { parameters, outputs, measurements };
-        problem.check().map(|()| problem)
+    /// Adds an inequality that every design must satisfy, as in `x1 + x2 <= 1`.
+    pub fn limit(mut self, name: impl Into<String>, formula: impl Into<String>) -> Self {
+        self.limits.push(Limit { name: name.into(), formula: formula.into() });
+        self
+    }
+
+    /// The problem as it is.
+    pub(crate) fn unchecked(self) -> Problem {
+        let Self { parameters, outputs, measurements, limits } = self;
+        Problem { parameters, outputs, measurements, limits }
     }
 }
 
@@ -600,6 +632,22 @@ mod tests {
             .build()
             .unwrap();
         assert_eq!(serde_json::from_str::<Problem>(text).unwrap(), problem);
+    }
+
+    #[test]
+    fn steps_and_orders_are_written_only_where_there_are_any() {
+        let problem = Problem::builder()
+            .stepped("t", 0.0, 1.0, 0.25)
+            .ordered("size", ["S", "M"])
+            .maximise("f", 1.0)
+            .build()
+            .unwrap();
+        let text = serde_json::to_string(&problem.parameters).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"type":"continuous","name":"t","low":0.0,"high":1.0,"step":0.25},{"type":"categorical","name":"size","choices":["S","M"],"ordered":true}]"#
+        );
+        assert_eq!(serde_json::from_str::<Vec<Parameter>>(&text).unwrap(), problem.parameters);
     }
 
     #[test]

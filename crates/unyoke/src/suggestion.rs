@@ -85,6 +85,11 @@ impl std::fmt::Display for Origin {
 }
 
 impl Suggestion {
+    /// Whether it belongs to the initial design.
+    pub fn is_initial(&self) -> bool {
+        self.origin == Origin::Initial
+    }
+
     /// Whether models were searched for it: then it was expensive to compute.
     pub fn is_searched(&self) -> bool {
         matches!(self.origin, Origin::Searched | Origin::Explored)

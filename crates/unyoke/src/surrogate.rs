@@ -18,9 +18,9 @@ use std::collections::HashMap;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::fit::{self, Hyper, Mean, Model};
 use unyoke_math::gamma::Gamma;
-use unyoke_math::gp::Gp;
+use unyoke_math::gp::{Gp, Prediction};
 use unyoke_math::kernel::Family;
-use unyoke_math::{Points, Result};
+use unyoke_math::{Points, Result, normal};
 
 /// What the model of one output is made from; everything maximises, on the unit cube.
 #[derive(Debug, Clone)]
@@ -77,6 +77,28 @@ pub(crate) struct Constraint {
     pub(crate) belief: Belief,
     /// The least acceptable value, standardised.
     pub(crate) limit: f64,
+}
+
+impl Constraint {
+    /// The probability that it holds where this is predicted.
+    pub(crate) fn probability(&self, prediction: Prediction) -> f64 {
+        normal::cdf((prediction.mean - self.limit) / deviation(prediction))
+    }
+
+    /// Derivatives of that probability in mean and variance.
+    pub(crate) fn slopes(&self, prediction: Prediction) -> [f64; 2] {
+        let deviation = deviation(prediction);
+        let margin = (prediction.mean - self.limit) / deviation;
+        let density = normal::pdf(margin) / deviation;
+        [density, -0.5 * density * margin / deviation]
+    }
+}
+
+/// The standard deviation of a prediction; not nothing, since what is known exactly may lie exactly
+/// at a limit.
+fn deviation(prediction: Prediction) -> f64 {
+    const LEAST: f64 = 1e-7;
+    prediction.variance.sqrt().max(LEAST)
 }
 
 /// What is believed of one output.
@@ -161,6 +183,18 @@ const FARTHEST_LIMIT: f64 = 1e30;
 const FIT_DESIGNS: usize = 400;
 const MODEL_DESIGNS: usize = 1500;
 
+impl Belief {
+    /// Expected value at `x`; adds `factor` times its gradient to `gradient`.
+    pub(crate) fn mean_with_gradient(
+        &self,
+        x: &[f64],
+        factor: f64,
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        self.gp.mean_with_gradient(x, factor, gradient)
+    }
+}
+
 impl Surrogate {
     /// Fits each output's model to what was observed.
     pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
@@ -201,6 +235,29 @@ impl Surrogate {
         let mut surrogate = Self::default();
         objectives.into_iter().for_each(|belief| surrogate.add(belief, None));
         surrogate
+    }
+
+    /// Whether some designs may be infeasible.
+    pub(crate) fn is_constrained(&self) -> bool {
+        !self.constraints.is_empty()
+    }
+
+    /// The probability that each of `points` is feasible.
+    pub(crate) fn feasibilities(&self, points: &Points) -> Result<Vec<f64>> {
+        let mut product = vec![1.0; points.len()];
+        for constraint in &self.constraints {
+            for (f, prediction) in product.iter_mut().zip(constraint.belief.gp.predict_many(points)?)
+            {
+                *f *= constraint.probability(prediction);
+            }
+        }
+        Ok(product)
+    }
+
+    /// Adds a constraint, for tests.
+    #[cfg(test)]
+    pub(crate) fn constrain(&mut self, belief: Belief, limit: f64) {
+        self.add(belief, Some(limit));
     }
 
     /// Where the model of output `k` of the problem is.

@@ -33,7 +33,7 @@ fn parameter(name: String) -> impl Strategy<Value = Parameter> {
     let [a, b, c] = [name.clone(), name.clone(), name];
     prop_oneof![
         number.prop_map(move |(low, high, scale)| {
-            Parameter::Continuous { name: a.clone(), low, high, scale }
+            Parameter::Continuous { name: a.clone(), low, high, scale, step: None }
         }),
         integer.prop_map(move |(low, width, log)| {
             let scale = if log { Scale::Log } else { Scale::Linear };
@@ -41,7 +41,7 @@ fn parameter(name: String) -> impl Strategy<Value = Parameter> {
         }),
         choices.prop_map(move |count| {
             let choices = (0..count).map(|i| format!("choice {i}")).collect();
-            Parameter::Categorical { name: c.clone(), choices }
+            Parameter::Categorical { name: c.clone(), choices, ordered: false }
         }),
     ]
 }
@@ -100,7 +100,7 @@ fn problem() -> impl Strategy<Value = Problem> {
         };
         let measurements = objectives.iter().map(alone).collect();
         let outputs = objectives.into_iter().map(|(output, _)| output).collect();
-        Problem { parameters, outputs, measurements }
+        Problem { parameters, outputs, measurements, limits: vec![] }
     })
 }
 
@@ -271,11 +271,13 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
         parameters: vec![x(0), x(1), x(2)],
         outputs: vec![Output::minimise("f").with_hyper(hyper(2))],
         measurements: vec![Measurement::new("f", ["f"], 1.0)],
+        limits: vec![],
     };
     let many = Problem {
         parameters: (0..1001).map(x).collect(),
         outputs: vec![Output::minimise("f")],
         measurements: vec![Measurement::new("f", ["f"], 1.0)],
+        limits: vec![],
     };
     for (problem, path) in [(lengths, "outputs[0].hyper.lengthscales"), (many, "parameters")] {
         let refused = Study::new(problem.clone()).unwrap_err().to_string();
@@ -293,5 +295,11 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
 }
 
 fn x(i: usize) -> Parameter {
-    Parameter::Continuous { name: format!("x{i}"), low: 0.0, high: 1.0, scale: Scale::Linear }
+    Parameter::Continuous {
+        name: format!("x{i}"),
+        low: 0.0,
+        high: 1.0,
+        scale: Scale::Linear,
+        step: None,
+    }
 }

@@ -1,13 +1,12 @@
 //! `unyoke ask`: what to evaluate next, for somebody who does it by hand.
 
 use clap::Args;
-use serde_json::{Value, json};
 use std::process::ExitCode;
 use unyoke::{Evaluation, Problem, Status, Suggestion};
 use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
+use unyoke_view::SuggestionView;
 
 use crate::arguments::StudyArgument;
-use crate::commands::explain;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
 use crate::words::{exact_design, short};
@@ -43,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         return Err(Failure::Refused(reason.to_owned()));
     }
     if form == Form::Json {
-        say_json(&asked.iter().map(as_json).collect::<Vec<_>>())?;
+        say_json(&asked.iter().map(SuggestionView::from).collect::<Vec<_>>())?;
     } else {
         for suggestion in &asked {
             say(&in_words(study.problem(), suggestion))?;
@@ -89,18 +88,4 @@ fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
         words.push_str(&format!("  {note}\n"));
     }
     words + &format!("  then: unyoke tell {evaluation} VALUE")
-}
-
-/// A suggestion with its reasons.
-pub(crate) fn as_json(suggestion: &Suggestion) -> Value {
-    json!({
-        "evaluation": suggestion.evaluation,
-        "objective": suggestion.objective,
-        "design": suggestion.design,
-        "cost": suggestion.cost,
-        "gain_per_cost": suggestion.gain_per_cost(),
-        "options": suggestion.options.iter().map(explain::row_as_json).collect::<Vec<_>>(),
-        "chosen": suggestion.chosen,
-        "notes": suggestion.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
 }

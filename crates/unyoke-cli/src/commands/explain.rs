@@ -1,13 +1,13 @@
 //! `unyoke explain`: why the next evaluation is the next, and what is expected of a design.
 
 use clap::Args;
-use serde_json::{Value, json};
 use std::process::ExitCode;
-use unyoke::{Design, Forecast, Journal, OptionRow, Problem, Study, Suggestion};
+use unyoke::{Journal, Problem, Study};
 use unyoke_run::{Limits, StudyFile};
+use unyoke_view::{DesignView, ObjectiveView, OptionView, explain_design, explanation, objectives};
 
 use crate::arguments::StudyArgument;
-use crate::commands::{ask, front};
+use crate::commands::front;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
 use crate::words::{design, parse_design, short};
@@ -40,23 +40,17 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 
 fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failure> {
     let limits = Limits::new(&file.budget, &file.run, vec![]);
-    let fits = study.suggest_where(|study, which| limits.permission(study, which))?;
-    let is_possible = fits.is_some();
-    let next = match fits {
-        Some(next) => next,
-        None => study.suggest()?,
-    };
+    let allowed = study.suggest_where(|study, which| limits.permission(study, which))?;
+    let explained = explanation(study, allowed.as_ref())?;
     if form == Form::Json {
-        let mut explained = ask::as_json(&next);
-        explained["possible"] = is_possible.into();
         return Ok(say_json(&explained)?);
     }
+    let (next, is_possible) = (&explained.next, explained.possible);
     if !is_possible {
         say("nothing more fits into the budget, or every design was evaluated; otherwise:")?;
     }
-    let Suggestion { objective, cost, .. } = &next;
     let at = design(study.problem(), &next.design);
-    say(&format!("next: {objective} at {at}, cost {}", short(*cost)))?;
+    say(&format!("next: {} at {at}, cost {}", next.objective, short(next.cost)))?;
     for note in &next.notes {
         say(&format!("  {note}"))?;
     }
@@ -64,18 +58,11 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
         say(&options_table(study.problem(), &next.options, next.chosen))?;
     }
     let rest = file.budget.cost.map(|budget| budget - study.committed());
-    if let (true, Some(rest), Some(gain)) = (is_possible, rest, next.gain_per_cost()) {
+    if let (true, Some(rest), Some(gain)) = (is_possible, rest, next.gain_per_cost) {
         let (rest, gain) = (short(rest), short(rest * gain));
         say(&format!("the rest of the budget, {rest}, would gain about {gain} at this rate"))?;
     }
     Ok(())
-}
-
-/// What is expected of a design, and what measuring there is worth: each objective, or all together.
-struct Explained {
-    design: Design,
-    forecasts: Vec<Forecast>,
-    worth: Vec<OptionRow>,
 }
 
 fn explain_designs<J: Journal>(
@@ -87,78 +74,55 @@ fn explain_designs<J: Journal>(
     let problem = study.problem();
     let mut explained = vec![];
     for text in designs {
-        let design = parse_design(problem, text)?;
-        let worth = study.score(std::slice::from_ref(&design))?.into_iter().flatten().collect();
-        let forecasts = study.forecast(&design)?.objectives;
-        explained.push(Explained { design, forecasts, worth });
+        explained.push(explain_design(study, parse_design(problem, text)?)?);
     }
     if form == Form::Json {
-        let all: Vec<Value> = explained.iter().map(|one| explained_as_json(problem, one)).collect();
-        return Ok(say_json(&all)?);
+        return Ok(say_json(&explained)?);
     }
     let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
-    for Explained { design: there, forecasts, worth } in &explained {
-        for (m, (objective, forecast)) in problem.objectives.iter().zip(forecasts).enumerate() {
-            let alone = worth.iter().find(|row| row.objectives == [objective.name.as_str()]);
-            let [gain, cost, rate] = alone.map_or_else(Default::default, worth_cells);
-            let expected = front::forecast(study, m, forecast);
-            table.row([design(problem, there), objective.name.clone(), expected, gain, cost, rate]);
-        }
-        for row in worth.iter().filter(|row| row.objectives.len() > 1) {
-            let ([gain, cost, rate], names) = (worth_cells(row), row.objectives.join(" + "));
-            table.row([design(problem, there), names, String::new(), gain, cost, rate]);
+    for one in &explained {
+        let at = design(problem, &one.point.design);
+        for row in rows(&objectives(study), one) {
+            table.row(std::iter::once(at.clone()).chain(row));
         }
     }
     Ok(say(&table.right(2..6).to_string())?)
 }
 
-/// Gain, cost and gain per cost of an option.
-fn worth_cells(row: &OptionRow) -> [String; 3] {
-    [row.gain(), row.cost, row.gain_per_cost()].map(short)
+/// A row for each objective, and one for all together where they are measured together.
+fn rows(objectives: &[ObjectiveView], explained: &DesignView) -> Vec<Vec<String>> {
+    let DesignView { point, options } = explained;
+    let alone = objectives.iter().map(|objective| {
+        let option = options.iter().find(|option| option.objectives == [objective.name.as_str()]);
+        let worth = option.map_or_else(Default::default, worth_cells);
+        [objective.name.clone(), point.expected(objective)].into_iter().chain(worth).collect()
+    });
+    let together = options.iter().filter(|option| option.objectives.len() > 1).map(|option| {
+        let names = [option.objectives.join(" + "), String::new()];
+        names.into_iter().chain(worth_cells(option)).collect()
+    });
+    alone.chain(together).collect()
 }
 
-fn explained_as_json(problem: &Problem, explained: &Explained) -> Value {
-    let names = problem.objectives.iter().map(|objective| objective.name.clone());
-    let forecasts = explained
-        .forecasts
-        .iter()
-        .map(|f| json!({ "mean": f.mean, "sd": f.sd, "measured": f.measured }));
-    json!({
-        "design": explained.design,
-        "objectives": names.zip(forecasts).collect::<serde_json::Map<String, Value>>(),
-        "options": explained.worth.iter().map(row_as_json).collect::<Vec<_>>(),
-    })
+/// Gain, cost and gain per cost of an option.
+fn worth_cells(option: &OptionView) -> [String; 3] {
+    [option.gain, option.cost, option.gain_per_cost].map(short)
 }
 
 /// The table that a suggestion won.
-pub(crate) fn options_table(
-    problem: &Problem,
-    options: &[OptionRow],
-    chosen: Option<usize>,
-) -> String {
+fn options_table(problem: &Problem, options: &[OptionView], chosen: Option<usize>) -> String {
     let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "break-even cost"];
     let mut table = Table::new(head);
-    for (index, row) in options.iter().enumerate() {
+    for (index, option) in options.iter().enumerate() {
         table.row([
             if chosen == Some(index) { "▶".to_owned() } else { String::new() },
-            row.objectives.join(" + "),
-            design(problem, &row.design),
-            short(row.gain()),
-            short(row.cost),
-            short(row.gain_per_cost()),
-            row.break_even_cost.map_or_else(String::new, short),
+            option.objectives.join(" + "),
+            design(problem, &option.design),
+            short(option.gain),
+            short(option.cost),
+            short(option.gain_per_cost),
+            option.break_even_cost.map_or_else(String::new, short),
         ]);
     }
     table.right(3..7).to_string()
-}
-
-pub(crate) fn row_as_json(row: &OptionRow) -> Value {
-    json!({
-        "objectives": row.objectives,
-        "design": row.design,
-        "gain": row.gain(),
-        "cost": row.cost,
-        "gain_per_cost": row.gain_per_cost(),
-        "break_even_cost": row.break_even_cost,
-    })
 }

@@ -1,19 +1,21 @@
-//! `unyoke export`: evaluations as CSV, or the journal as lines of JSON.
+//! `unyoke export`: evaluations as CSV or JSON, or the journal as lines of JSON.
 
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
-use unyoke::{Evaluation, Journal, Problem, Status, Study};
+use unyoke::{Journal, Problem, Study};
 use unyoke_store::Store;
+use unyoke_view::{EvaluationView, evaluations};
 
 use crate::arguments::StudyArgument;
 use crate::cells::to_cell;
 use crate::failure::Failure;
-use crate::output::say_raw;
+use crate::output::{Form, say_json, say_raw};
 
 /// Arguments of `unyoke export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unyoke export > evaluations.csv              a row for each evaluation
+  unyoke export --json > evaluations.json      the same as JSON
   unyoke export --as designs > designs.csv     a row for each design; `unyoke import` reads it
   unyoke export --as journal > journal.jsonl   everything, as it was written
 
@@ -30,7 +32,7 @@ pub(crate) struct Arguments {
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// CSV with a row for each evaluation, whatever became of it.
+    /// CSV with a row for each evaluation, whatever became of it; with --json, JSON.
     Evaluations,
     /// CSV with a row for each design that has values; blank where not measured.
     Designs,
@@ -38,21 +40,22 @@ enum What {
     Journal,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     // The study as it was begun, whatever the file says by now: values can always be taken along.
     let store = Store::open(&arguments.study.read()?.store)?;
     let study = Study::open(store.clone())?;
-    let text = match arguments.what {
-        What::Evaluations => csv(evaluations(study.problem(), study.evaluations()))?,
-        What::Designs => csv(designs(study.problem(), study.evaluations()))?,
-        What::Journal => {
+    let (problem, evaluations) = (study.problem(), evaluations(&study));
+    match (arguments.what, form) {
+        (What::Evaluations, Form::Json) => say_json(&evaluations)?,
+        (What::Evaluations, Form::Table) => say_raw(&csv(by_evaluation(problem, &evaluations))?)?,
+        (What::Designs, _) => say_raw(&csv(by_design(problem, &evaluations))?)?,
+        (What::Journal, _) => {
             let records = store.read(0).map_err(unyoke::Error::from)?;
             let lines: serde_json::Result<Vec<String>> =
                 records.iter().map(serde_json::to_string).collect();
-            lines.map_err(std::io::Error::from)?.join("\n")
+            say_raw(&lines.map_err(std::io::Error::from)?.join("\n"))?;
         }
-    };
-    say_raw(&text)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,52 +72,48 @@ fn parameter_names(problem: &Problem) -> impl Iterator<Item = String> {
     problem.parameters.iter().map(|parameter| parameter.name().to_owned())
 }
 
-fn parameter_values(problem: &Problem, evaluation: &Evaluation) -> Vec<String> {
+fn parameter_values(problem: &Problem, evaluation: &EvaluationView) -> Vec<String> {
     let text = |parameter: &unyoke::Parameter| {
         evaluation.design.get(parameter.name()).map_or_else(String::new, ToString::to_string)
     };
     problem.parameters.iter().map(text).collect()
 }
 
-fn evaluations(problem: &Problem, evaluations: &[Evaluation]) -> Vec<Vec<String>> {
+fn by_evaluation(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<String>> {
     let fields = ["evaluation", "objective", "status", "value", "cost", "origin", "reason"];
     let head = fields.map(str::to_owned).into_iter().chain(parameter_names(problem)).collect();
-    let row = |e: &Evaluation| {
-        let (status, value, reason) = match &e.status {
-            Status::Pending => ("pending", String::new(), ""),
-            Status::Told(value) => ("told", value.to_string(), ""),
-            Status::Failed(reason) => ("failed", String::new(), reason.as_str()),
-            Status::Withdrawn => ("withdrawn", String::new(), ""),
-        };
-        let origin = match (e.asked, e.initial) {
-            (false, _) => "imported",
-            (true, true) => "initial",
-            (true, false) => "chosen",
-        };
-        let objective = problem.objectives[e.objective].name.clone();
-        let own = [e.id.to_string(), objective, status.to_owned(), value, e.cost.to_string()];
-        let rest = [origin.to_owned(), reason.to_owned()];
-        own.into_iter().chain(rest).chain(parameter_values(problem, e)).collect()
+    let row = |e: &EvaluationView| {
+        let own = [
+            e.evaluation.to_string(),
+            e.objective.clone(),
+            e.status.word().to_owned(),
+            e.value.map_or_else(String::new, |value| value.to_string()),
+            e.cost.to_string(),
+            e.origin.word().to_owned(),
+            e.reason.clone().unwrap_or_default(),
+        ];
+        own.into_iter().chain(parameter_values(problem, e)).collect()
     };
     std::iter::once(head).chain(evaluations.iter().map(row)).collect()
 }
 
 /// Designs in the order in which they were first met; a design has as many rows as its most often
 /// measured objective has values.
-fn designs(problem: &Problem, evaluations: &[Evaluation]) -> Vec<Vec<String>> {
-    let objectives = problem.objectives.iter().map(|objective| objective.name.clone());
-    let mut rows: Vec<Vec<String>> = vec![parameter_names(problem).chain(objectives).collect()];
+fn by_design(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<String>> {
+    let objectives: Vec<&str> = problem.objectives.iter().map(|o| o.name.as_str()).collect();
+    let names = objectives.iter().map(|name| (*name).to_owned());
+    let mut rows: Vec<Vec<String>> = vec![parameter_names(problem).chain(names).collect()];
     let width = problem.parameters.len();
     for evaluation in evaluations {
-        let Status::Told(value) = evaluation.status else { continue };
-        let (values, column) =
-            (parameter_values(problem, evaluation), width + evaluation.objective);
+        let place = objectives.iter().position(|name| *name == evaluation.objective);
+        let (Some(value), Some(place)) = (evaluation.value, place) else { continue };
+        let (values, column) = (parameter_values(problem, evaluation), width + place);
         let free = |row: &&mut Vec<String>| row[..width] == values && row[column].is_empty();
         match rows.iter_mut().skip(1).find(free) {
             Some(row) => row[column] = value.to_string(),
             None => {
                 let mut row = values;
-                row.resize(width + problem.objectives.len(), String::new());
+                row.resize(width + objectives.len(), String::new());
                 row[column] = value.to_string();
                 rows.push(row);
             }

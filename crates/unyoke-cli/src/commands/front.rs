@@ -1,14 +1,14 @@
 //! `unyoke front`: the predicted trade-offs.
 
 use clap::Args;
-use serde_json::{Value, json};
 use std::process::ExitCode;
-use unyoke::{Evaluation, Forecast, Front, FrontPoint, Journal, Noise, Problem, Status, Study};
+use unyoke::{Journal, Study};
+use unyoke_view::{FrontView, PointView, best_for, front, has_values};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{direction, plus_minus, short, value};
+use crate::words::value;
 
 /// Arguments of `unyoke front`.
 #[derive(Debug, Args)]
@@ -35,21 +35,14 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let study = arguments.study.read()?.look()?.study;
     refuse_without_values(&study)?;
     let front = match &arguments.weights {
-        Some(weights) => {
-            Front { objectives: names(study.problem()), points: vec![study.best_for(weights)?] }
-        }
-        None => study.front(arguments.points.get())?,
+        Some(weights) => best_for(&study, weights)?,
+        None => front(&study, arguments.points.get())?,
     };
     match form {
-        Form::Json => say_json(&as_json(&front))?,
-        Form::Table => say(&table(&study, &front))?,
+        Form::Json => say_json(&front)?,
+        Form::Table => say(&table(&front))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether there is anything to predict from.
-pub(crate) fn has_values<J: Journal>(study: &Study<J>) -> bool {
-    study.evaluations().iter().any(|evaluation| matches!(evaluation.status, Status::Told(_)))
 }
 
 pub(crate) fn refuse_without_values<J: Journal>(study: &Study<J>) -> Result<(), Failure> {
@@ -59,58 +52,17 @@ pub(crate) fn refuse_without_values<J: Journal>(study: &Study<J>) -> Result<(), 
     Err(Failure::Refused("there are no values yet, so nothing can be predicted".to_owned()))
 }
 
-fn names(problem: &Problem) -> Vec<String> {
-    problem.objectives.iter().map(|objective| objective.name.clone()).collect()
-}
-
 /// The front as a table, sorted by its first objective.
-pub(crate) fn table<J: Journal>(study: &Study<J>, front: &Front) -> String {
-    let problem = study.problem();
-    let parameters = problem.parameters.iter().map(|parameter| parameter.name().to_owned());
-    let objectives =
-        problem.objectives.iter().map(|o| format!("{} ({})", o.name, direction(o.direction)));
-    let columns = problem.parameters.len() + problem.objectives.len();
-    let mut table = Table::new(parameters.chain(objectives));
-    let mut points: Vec<&FrontPoint> = front.points.iter().collect();
-    points.sort_by(|a, b| first_mean(a).total_cmp(&first_mean(b)));
-    for point in points {
-        let design = problem.parameters.iter().map(|p| value(&point.design, p));
-        let forecasts = point.objectives.iter().enumerate().map(|(m, f)| forecast(study, m, f));
-        table.row(design.chain(forecasts));
+pub(crate) fn table(front: &FrontView) -> String {
+    let titles = front.objectives.iter().map(|objective| objective.title());
+    let mut table = Table::new(front.parameters.iter().cloned().chain(titles));
+    for point in front.sorted() {
+        table.row(cells(front, point));
     }
-    table.right(0..columns).to_string()
+    table.right(0..front.parameters.len() + front.objectives.len()).to_string()
 }
 
-fn first_mean(point: &FrontPoint) -> f64 {
-    point.objectives.first().map_or(0.0, |forecast| forecast.mean)
-}
-
-/// `1.5 ± 0.1`; what was measured, with a star; or that nothing is known yet of this objective.
-pub(crate) fn forecast<J: Journal>(study: &Study<J>, objective: usize, f: &Forecast) -> String {
-    let exact = study.problem().objectives[objective].noise == Noise::Deterministic;
-    match f.measured.last() {
-        Some(value) if exact => format!("{} *", short(*value)),
-        _ if !has_scale(study, objective) => "unknown".to_owned(),
-        Some(_) => plus_minus(f.mean, f.sd) + " *",
-        None => plus_minus(f.mean, f.sd),
-    }
-}
-
-/// Whether there are enough values of an objective to tell how much it varies.
-fn has_scale<J: Journal>(study: &Study<J>, objective: usize) -> bool {
-    let told = |e: &&Evaluation| e.objective == objective && matches!(e.status, Status::Told(_));
-    study.evaluations().iter().filter(told).count() > 1
-}
-
-pub(crate) fn as_json(front: &Front) -> Value {
-    let point = |point: &FrontPoint| {
-        let named = front.objectives.iter().zip(&point.objectives);
-        let objectives: serde_json::Map<String, Value> = named
-            .map(|(name, f)| {
-                (name.clone(), json!({ "mean": f.mean, "sd": f.sd, "measured": f.measured }))
-            })
-            .collect();
-        json!({ "design": point.design, "objectives": objectives })
-    };
-    json!({ "points": front.points.iter().map(point).collect::<Vec<_>>() })
+fn cells(front: &FrontView, point: &PointView) -> Vec<String> {
+    let design = front.parameters.iter().map(|name| value(point.design.get(name)));
+    design.chain(front.objectives.iter().map(|objective| point.expected(objective))).collect()
 }

@@ -5,11 +5,11 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unyoke_lab::report::page;
-use unyoke_run::{Looked, StudyFile};
+use unyoke::Journal;
+use unyoke_run::{Limits, Looked, StudyFile};
+use unyoke_view::{Background, StudyReport};
 
 use crate::arguments::StudyArgument;
-use crate::commands::study_report::report;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
 
@@ -48,9 +48,23 @@ pub(crate) fn write(file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failur
 }
 
 fn write_to(path: &Path, file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failure> {
-    let html = page(&report(file, looked)?);
+    let html = report(file, looked)?.page().html();
     replace(path, html.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     Ok(path.to_owned())
+}
+
+/// What there is to say about the study as it stands.
+fn report(file: &StudyFile, Looked { study, store }: &Looked) -> Result<StudyReport, Failure> {
+    let background = Background {
+        name: file.name.clone(),
+        study_file: Some(file.path().display().to_string()),
+        store: file.store.to_string(),
+        budget: file.budget.cost,
+    };
+    let records = store.read(0).map_err(unyoke::Error::from)?;
+    let limits = Limits::new(&file.budget, &file.run, vec![]);
+    let allowed = study.suggest_where(|study, which| limits.permission(study, which))?;
+    Ok(StudyReport::new(study, &records, background, allowed.as_ref())?)
 }
 
 /// Writes a file in full or not at all. A link is not followed: whoever may write to the folder

@@ -126,8 +126,8 @@ fn conclude(
     };
     let study = &looked.study;
     warn_of_settings(file, study);
-    let trade_offs = match front::has_values(study) {
-        true => Some(study.front(SHOWN)?),
+    let trade_offs = match unyoke_view::has_values(study) {
+        true => Some(unyoke_view::front(study, SHOWN)?),
         false => None,
     };
     let ending = in_words(&summary.ending);
@@ -145,7 +145,7 @@ fn conclude(
                     "computed": summary.suggestions.computed,
                     "outdated": summary.suggestions.outdated,
                 },
-                "front": trade_offs.as_ref().map(front::as_json),
+                "front": trade_offs,
                 "report": report.as_ref().ok().and_then(Option::as_deref).map(Path::to_string_lossy),
             }))?;
             report
@@ -153,7 +153,7 @@ fn conclude(
         Form::Table => {
             // The front first: a report may take long, and may be impossible.
             if let Some(trade_offs) = &trade_offs {
-                say(&front::table(study, trade_offs))?;
+                say(&front::table(trade_offs))?;
                 say("expected values ± one standard deviation; * was measured there")?;
             }
             say(&spending(file, summary, &ending))?;

@@ -77,13 +77,13 @@ fn record(arguments: &Arguments, study: &mut Study<Store>) -> Result<&'static st
         ))),
         (Some(value), _) if arguments.replace => {
             study.replace_failure(evaluation, value)?;
-            Ok("told")
+            Ok("completed")
         }
         (Some(value), _) => match study.tell(evaluation, value) {
             Err(unyoke::Error::AlreadySettled { how: "failed", .. }) => {
                 Err(failed_before(study, evaluation, value))
             }
-            recorded => Ok(recorded.map(|()| "told")?),
+            recorded => Ok(recorded.map(|()| "completed")?),
         },
         (None, Some(reason)) => Ok(study.tell_failure(evaluation, reason).map(|()| "failed")?),
         (None, None) => Ok(study.withdraw(evaluation).map(|()| "withdrawn")?),
@@ -110,7 +110,7 @@ fn in_words(
     budget: &Budget,
 ) -> String {
     let what = match (what, status_of(study, evaluation)) {
-        ("told", Some(Status::Told(value))) => format!("recorded as {}", short(value)),
+        ("completed", Some(Status::Told(value))) => format!("recorded as {}", short(value)),
         ("failed", _) => "recorded as failed".to_owned(),
         (other, _) => other.to_owned(),
     };

@@ -1,8 +1,8 @@
 //! How the predicted front approaches the true one: the same objective space after more and more
 //! evaluations.
 
-use super::front::{Dots, draw_dots, draw_front, line_entry, marker_entry};
-use crate::draw::{
+use super::front::{Dots, draw_dots, draw_front};
+use unyoke_draw::{
     Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Inside, Kind, Legend, Marker, Panel,
     Picture, Scale, Sheet, Stroke, ellipse, thinned,
 };
@@ -91,13 +91,13 @@ fn entries(convergence: &Convergence) -> Vec<Entry> {
     let predicted = if uncertain { "Predicted front ± 1 sd" } else { "Predicted front" };
     let achieved = (Marker::Circle, 2.6, Brush::fill(ACHIEVED.ink));
     vec![
-        line_entry("True front", TRUE_FRONT),
+        Entry::line("True front", TRUE_FRONT),
         Entry {
             band: if uncertain { Some(PREDICTED.ink) } else { None },
-            ..line_entry(predicted, PREDICTED)
+            ..Entry::line(predicted, PREDICTED)
         },
-        marker_entry("True values of the predicted set", achieved),
-        marker_entry("Both objectives observed", (Marker::Square, OBSERVED, observed_brush())),
+        Entry::marker("True values of the predicted set", achieved),
+        Entry::marker("Both objectives observed", (Marker::Square, OBSERVED, observed_brush())),
     ]
 }
 

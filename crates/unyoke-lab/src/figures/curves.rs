@@ -2,7 +2,7 @@
 //! hypervolume regret and random scalarisations, and any others of that form.
 
 use super::look::{Look, Looks};
-use crate::draw::{
+use unyoke_draw::{
     Axis, Band, Border, Brush, Canvas, Entry, Form, Frame, Kind, Legend, Marker, Panel, Picture,
     Scale, Sheet, band, closed_path, open_path, runs, stairs, value_at,
 };

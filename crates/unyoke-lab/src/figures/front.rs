@@ -1,6 +1,6 @@
 //! Fronts in objective space: lines that break where a front does, and clouds of points.
 
-use crate::draw::{Brush, Canvas, Entry, Frame, Ink, Marker, Stroke, open_path, pieces, thinned};
+use unyoke_draw::{Brush, Canvas, Frame, Ink, Stroke, open_path, pieces, thinned};
 
 /// Parts of a front that are farther apart than this are not joined.
 const REACH: f64 = 9.0;
@@ -27,14 +27,4 @@ pub(crate) fn draw_dots(canvas: &mut Canvas, frame: &Frame, points: &[[f64; 2]],
 pub(crate) struct Dots {
     pub(crate) ink: Ink,
     pub(crate) radius: f64,
-}
-
-/// The legend's entry for a line.
-pub(crate) fn line_entry(label: &str, stroke: Stroke) -> Entry {
-    Entry { label: label.into(), band: None, stroke: Some(stroke), marker: None }
-}
-
-/// The legend's entry for a marker.
-pub(crate) fn marker_entry(label: &str, marker: (Marker, f64, Brush)) -> Entry {
-    Entry { label: label.into(), band: None, stroke: None, marker: Some(marker) }
 }

@@ -1,6 +1,6 @@
 //! What each algorithm is called and looks like, in every figure.
 
-use crate::draw::{Ink, Inside, Marker, Stroke};
+use unyoke_draw::{Ink, Inside, Marker, Stroke};
 
 /// The appearance of an algorithm. Colour and shape say which family it belongs to, dashes and
 /// open markers that it evaluates one objective at a time.

@@ -2,8 +2,7 @@
 
 use unyoke_math::gamma::Gamma;
 
-use super::front::line_entry;
-use crate::draw::{
+use unyoke_draw::{
     Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Kind, Legend, Panel, Picture, Place,
     Scale, Sheet, Stroke, closed_path, open_path,
 };
@@ -68,13 +67,13 @@ fn legend(panels: &[PriorPanel]) -> Legend {
             if entries.iter().all(|entry| entry.label != prior.objective) {
                 entries.push(Entry {
                     band: Some(stroke(i).ink),
-                    ..line_entry(&prior.objective, stroke(i))
+                    ..Entry::line(&prior.objective, stroke(i))
                 });
             }
         }
     }
     if panels.iter().flat_map(|panel| &panel.priors).any(|prior| prior.truth.is_some()) {
-        entries.push(line_entry("True length scale", TRUTH));
+        entries.push(Entry::line("True length scale", TRUTH));
     }
     Legend { entries }
 }

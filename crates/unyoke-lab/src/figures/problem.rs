@@ -1,9 +1,10 @@
 //! A test problem: contours of both objectives over the unit square, and its Pareto front.
 
-use super::front::{Dots, draw_dots, draw_front, line_entry, marker_entry};
-use crate::draw::{
-    Anchor, Axis, Border, Brush, Canvas, Form, Frame, Grid, Ink, Kind, Legend, Marker, Panel,
-    Picture, Place, Rect, Scale, Sheet, Stroke, TextStyle, Tick, closed_path, rings, thinned,
+use super::front::{Dots, draw_dots, draw_front};
+use unyoke_draw::{
+    Anchor, Axis, Border, Brush, Canvas, Entry, Form, Frame, Grid, Ink, Kind, Legend, Marker,
+    Panel, Picture, Place, Rect, Scale, Sheet, Stroke, TextStyle, Tick, closed_path, rings,
+    thinned,
 };
 
 /// Values of an objective at the nodes of a regular grid over the unit square.
@@ -60,9 +61,9 @@ fn legend() -> Legend {
     let dots = |dots: Dots| (Marker::Circle, 2.6, Brush::fill(dots.ink));
     Legend {
         entries: vec![
-            marker_entry("Pareto set", dots(SET)),
-            line_entry("Pareto front", FRONT),
-            marker_entry("Objectives of a grid of designs", dots(CLOUD)),
+            Entry::marker("Pareto set", dots(SET)),
+            Entry::line("Pareto front", FRONT),
+            Entry::marker("Objectives of a grid of designs", dots(CLOUD)),
         ],
     }
 }

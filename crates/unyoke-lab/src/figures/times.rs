@@ -1,7 +1,7 @@
 //! How long a suggestion takes: for each algorithm the median, and the range of most suggestions.
 
 use super::look::Looks;
-use crate::draw::{
+use unyoke_draw::{
     Axis, Border, Brush, Canvas, Entry, Form, Frame, Ink, Kind, Legend, Marker, Panel, Picture,
     Scale, Sheet, Stroke, Tick,
 };

@@ -19,6 +19,7 @@ pub(super) fn read(root: &Table<'_>, found: &mut Findings) -> Vec<Parameter> {
             low: 0.0,
             high: 1.0,
             scale: Scale::Linear,
+            step: None,
         })
     };
     section.entries().map(read).collect()
@@ -34,7 +35,7 @@ fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
             refuse_beside(&table, &["low", "high", "scale"], "a parameter with choices", found);
             let choices = table.need("choices", found)?.texts(found)?;
             let choices = choices.iter().map(|choice| choice.as_text().to_owned()).collect();
-            Some(Parameter::Categorical { name, choices })
+            Some(Parameter::Categorical { name, choices, ordered: false })
         }
         "integer" => {
             refuse_beside(&table, &["choices"], "an integer", found);
@@ -48,7 +49,7 @@ fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
             let low = table.need("low", found).and_then(|entry| entry.number(found));
             let high = table.need("high", found).and_then(|entry| entry.number(found));
             let scale = scale(&table, found)?;
-            Some(Parameter::Continuous { name, low: low?, high: high?, scale })
+            Some(Parameter::Continuous { name, low: low?, high: high?, scale, step: None })
         }
     }
 }

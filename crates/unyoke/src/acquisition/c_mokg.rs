@@ -7,6 +7,7 @@
 //!
 //! Slopes of different λ differ by a factor only, so one sort serves all weight vectors.
 
+use super::vector::{self, Observed};
 use super::{Acquisition, Evaluator, Scalarised, Sums};
 use crate::choices::Choice;
 use crate::surrogate::Place;
@@ -17,32 +18,58 @@ use unyoke_math::{Points, Result};
 /// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
 pub(crate) struct CMokg<'a> {
     shared: Scalarised<'a>,
-    /// For each option, the outputs that are observed.
-    observed: Vec<Vec<Place>>,
+    options: Vec<Form>,
+}
+
+/// How the gain of an option is computed.
+enum Form {
+    /// One objective, every design feasible: one sort serves all weight vectors.
+    One(usize),
+    /// Several outputs, or within constraints.
+    Several(Observed),
 }
 
 impl<'a> CMokg<'a> {
-    pub(crate) fn new(shared: Scalarised<'a>, choices: &[Choice]) -> Self {
+    pub(crate) fn new(shared: Scalarised<'a>, choices: &[Choice]) -> Result<Self> {
         let places = |choice: &Choice| {
             choice.outputs.iter().map(|k| shared.surrogate.place(*k)).collect::<Vec<_>>()
         };
-        let observed = choices.iter().map(places).collect();
-        Self { shared, observed }
+        let form = |choice: &Choice| match places(choice)[..] {
+            [Place::Objective(m)] if !shared.is_constrained() => Ok(Form::One(m)),
+            ref places => Ok(Form::Several(Observed::new(places)?)),
+        };
+        let options = choices.iter().map(form).collect::<Result<_>>()?;
+        Ok(Self { shared, options })
+    }
+}
+
+#[cfg(test)]
+impl<'a> CMokg<'a> {
+    /// These outputs together.
+    pub(super) fn of(shared: Scalarised<'a>, observed: Observed) -> Self {
+        Self { shared, options: vec![Form::Several(observed)] }
+    }
+
+    /// Each objective alone.
+    pub(crate) fn one_by_one(shared: Scalarised<'a>) -> Self {
+        let options = (0..shared.objectives()).map(Form::One).collect();
+        Self { shared, options }
     }
 }
 
 impl Acquisition for CMokg<'_> {
     fn options(&self) -> usize {
-        self.observed.len()
+        self.options.len()
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let objective = self.observed[option].iter().find_map(|place| match place {
-            Place::Objective(m) => Some(*m),
-            Place::Constraint(_) => None,
-        });
-        let mut work = Work::new(&self.shared, objective.unwrap_or(0));
-        Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+        match &self.options[option] {
+            Form::One(objective) => {
+                let mut work = Work::new(&self.shared, *objective);
+                Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+            }
+            Form::Several(observed) => vector::evaluator(&self.shared, observed),
+        }
     }
 }
 

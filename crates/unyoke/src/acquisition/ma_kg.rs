@@ -1,48 +1,22 @@
-//! Multi-attribute knowledge gradient, Eq. (5)-(6): all objectives are observed at x.
+//! Multi-attribute knowledge gradient as in the published benchmark, Eq. (5)-(6): all objectives are
+//! observed at x, and what is imagined of that is the *scalarised* observation λ · y, a single number:
+//! b_j = Σ_k λ_k² k_k(x'_j, x)/√(Σ_k λ_k² (k_k(x, x) + σ_k²)).
 //!
-//! Two forms, named for what is imagined to be observed:
-//!
-//! - the *scalarised* observation λ · y, a single number, as in the published benchmark:
-//!   b_j = Σ_k λ_k² k_k(x'_j, x)/√(Σ_k λ_k² (k_k(x, x) + σ_k²));
-//! - the whole *vector* y, exactly: the utility of x'_j is a_j + Σ_k b_kj Z_k. The expectation over
-//!   one Z is in closed form, over the others by nodes.
-//!
-//! At a node z the lines are compared with that of the design that is best now, j*:
-//! c_j(z) = (a_j − a_j*) + Σ_k (b_kj − b_kj*) z_k. What the node adds is max_j c_j(z), which is not
-//! negative since c_j* = 0, and the gain of the remaining Z over that maximum, a sum of non-negative
-//! terms. No two maxima are subtracted, and everything is carried in log form.
+//! The observation of the whole vector, exactly, is in `vector.rs`.
 
 use super::{Acquisition, Evaluator, Scalarised, Sums};
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::{Adjoint, Candidate};
-use unyoke_math::{Points, Result, normal, sobol};
-
-/// What is imagined to be observed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Observation {
-    /// The weighted sum of the objectives.
-    Scalarised,
-    /// Every objective.
-    Vector,
-}
+use unyoke_math::{Points, Result};
 
 /// maKG over the weight vectors of a step.
 pub(crate) struct MaKg<'a> {
     shared: Scalarised<'a>,
-    observation: Observation,
-    nodes: Nodes,
 }
 
 impl<'a> MaKg<'a> {
-    pub(crate) fn new(shared: Scalarised<'a>, observation: Observation) -> Result<Self> {
-        let nodes = Nodes::new(shared.objectives().saturating_sub(1))?;
-        Ok(Self { shared, observation, nodes })
-    }
-
-    /// With many nodes, for comparison with exact figures.
-    #[cfg(test)]
-    pub(crate) fn with_intervals(shared: Scalarised<'a>, intervals: usize) -> Result<Self> {
-        Ok(Self { shared, observation: Observation::Vector, nodes: Nodes::trapezoid(intervals)? })
+    pub(crate) fn new(shared: Scalarised<'a>) -> Self {
+        Self { shared }
     }
 }
 
@@ -54,39 +28,6 @@ impl Acquisition for MaKg<'_> {
     fn evaluator(&self, _option: usize) -> Evaluator<'_> {
         let mut work = Work::new(self);
         Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
-    }
-}
-
-/// Nodes and weights for an expectation over independent standard normals.
-struct Nodes {
-    points: Points,
-    weights: Vec<f64>,
-}
-
-/// Nodes for one normal, by the trapezoidal rule from −8 to 8, and for several, by Sobol' points.
-const NODES: usize = 64;
-const QMC_NODES: usize = 128;
-
-impl Nodes {
-    /// The usual number of nodes for an expectation over this many normals.
-    fn new(normals: usize) -> Result<Self> {
-        match normals {
-            0 => Self::sobol(0, 1),
-            1 => Self::trapezoid(NODES),
-            _ => Self::sobol(normals, QMC_NODES),
-        }
-    }
-
-    fn trapezoid(intervals: usize) -> Result<Self> {
-        let step = 16.0 / intervals as f64;
-        let nodes = (0..=intervals).map(|i| -8.0 + step * i as f64);
-        let weights: Vec<f64> = nodes.clone().map(|z| step * normal::pdf(z)).collect();
-        Ok(Self { points: Points::from_rows(1, nodes.map(|z| [z]))?, weights })
-    }
-
-    fn sobol(normals: usize, count: usize) -> Result<Self> {
-        let points = sobol::normals(normals, count, 0)?;
-        Ok(Self { points, weights: vec![1.0 / count as f64; count] })
     }
 }
 
@@ -127,10 +68,7 @@ impl<'a> Work<'a> {
         let (lines, objectives) = (self.intercepts.dim(), self.candidates.len());
         self.sums.clear(objectives * lines, objectives);
         for q in 0..self.acquisition.shared.weights.len() {
-            match self.acquisition.observation {
-                Observation::Scalarised => self.add_scalarised(q)?,
-                Observation::Vector => self.add_vector(q)?,
-            }
+            self.add_weight_vector(q)?;
         }
         if let Some(gradient) = gradient {
             self.write_gradient(gradient)?;
@@ -164,7 +102,7 @@ impl<'a> Work<'a> {
         known(j).unwrap_or_else(own)
     }
 
-    fn add_scalarised(&mut self, q: usize) -> Result<()> {
+    fn add_weight_vector(&mut self, q: usize) -> Result<()> {
         let squares: Vec<f64> = (0..self.candidates.len())
             .map(|k| self.acquisition.shared.factor(q, k).powi(2))
             .collect();
@@ -200,80 +138,6 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// E max_j (a_j + Σ_k b_kj Z_k) − a_j*, one Z in closed form at each node of the others.
-    fn add_vector(&mut self, q: usize) -> Result<()> {
-        let outlook = self.outlook(q);
-        let lines = self.intercepts.dim();
-        let best = highest(self.intercepts.row(q));
-        self.order.sort(&outlook.slopes[outlook.inner])?;
-        let mut raised = vec![0.0; lines];
-        let nodes = &self.acquisition.nodes;
-        for (z, weight) in nodes.points.rows().zip(&nodes.weights) {
-            let node = Node { z, weight: *weight };
-            for (j, c) in raised.iter_mut().enumerate() {
-                let base = self.intercepts.row(q);
-                let slope = |k: usize| outlook.slopes[k][j] - outlook.slopes[k][best];
-                let moved = z.iter().zip(&outlook.outer).map(|(z, k)| z * slope(*k));
-                *c = base[j] - base[best] + moved.sum::<f64>();
-            }
-            let top = highest(&raised);
-            if raised[top] > NO_RISE {
-                let unit = self.sums.align(raised[top].ln()) * node.weight;
-                self.sums.gain += unit;
-                self.share(&outlook, &node, top, unit / raised[top], 0.0);
-                self.share(&outlook, &node, best, -unit / raised[top], 0.0);
-            }
-            let gain = self.order.gain(&raised, 1.0, &mut self.envelope)?;
-            if gain.scaled > 0.0 {
-                let unit = self.sums.align(gain.log_scale) * node.weight;
-                self.sums.gain += unit * gain.scaled;
-                let envelope = std::mem::take(&mut self.envelope);
-                for line in envelope.gradient() {
-                    let (intercept, slope) = (unit * line.intercept, unit * line.slope);
-                    self.share(&outlook, &node, line.line, intercept, slope);
-                }
-                self.envelope = envelope;
-            }
-        }
-        Ok(())
-    }
-
-    /// How the observation of every objective would move the lines of weight vector `q`.
-    fn outlook(&self, q: usize) -> Outlook {
-        let (lines, objectives) = (self.intercepts.dim(), self.candidates.len());
-        let factors: Vec<f64> =
-            (0..objectives).map(|k| self.acquisition.shared.factor(q, k)).collect();
-        let deviations: Vec<f64> = self.variances.iter().map(|v| v.sqrt()).collect();
-        let slope = |k: usize, j: usize| match deviations[k] {
-            0.0 => 0.0,
-            deviation => factors[k] * self.covariance(k, j) / deviation,
-        };
-        let slopes = (0..objectives).map(|k| (0..lines).map(|j| slope(k, j)).collect()).collect();
-        // The closed form goes to the objective that moves the lines most: what is left to the
-        // nodes is then as smooth as it can be.
-        let moves: Vec<f64> = (0..objectives).map(|k| factors[k] * deviations[k]).collect();
-        let inner = highest(&moves);
-        let outer = (0..objectives).filter(|k| *k != inner).collect();
-        Outlook { factors, deviations, slopes, inner, outer }
-    }
-
-    /// Adds the derivatives of a gain whose derivatives in line j's intercept and inner slope these
-    /// are.
-    fn share(&mut self, outlook: &Outlook, node: &Node<'_>, j: usize, intercept: f64, slope: f64) {
-        let lines = self.intercepts.dim();
-        let Outlook { factors, deviations, slopes, inner, outer } = outlook;
-        let outer = outer.iter().zip(node.z).map(|(k, z)| (*k, intercept * z));
-        for (k, by_slope) in std::iter::once((*inner, slope)).chain(outer) {
-            if deviations[k] > 0.0 {
-                self.sums.lines[k * lines + j] += by_slope * factors[k] / deviations[k];
-                self.sums.variances[k] -= 0.5 * by_slope * slopes[k][j] / self.variances[k];
-            }
-        }
-        if j == lines - 1 {
-            self.sums.means.iter_mut().zip(factors).for_each(|(sum, f)| *sum += intercept * f);
-        }
-    }
-
     fn write_gradient(&mut self, gradient: &mut [f64]) -> Result<()> {
         gradient.fill(0.0);
         let (shared, lines) = (&self.acquisition.shared, self.intercepts.dim());
@@ -287,31 +151,4 @@ impl<'a> Work<'a> {
         }
         Ok(())
     }
-}
-
-/// Below this a rise of the best line is none: its inverse would not be a number.
-const NO_RISE: f64 = 1e-290;
-
-/// How observing every objective would move the lines, for one weight vector.
-struct Outlook {
-    /// λ_k in the unit of objective k.
-    factors: Vec<f64>,
-    /// Standard deviation of each observation.
-    deviations: Vec<f64>,
-    /// b_kj, objective by objective.
-    slopes: Vec<Vec<f64>>,
-    /// The objective whose Z is in closed form, and those left to the nodes.
-    inner: usize,
-    outer: Vec<usize>,
-}
-
-/// One node of an expectation.
-struct Node<'a> {
-    z: &'a [f64],
-    weight: f64,
-}
-
-/// Index of the largest value, the first of equals.
-fn highest(values: &[f64]) -> usize {
-    (0..values.len()).fold(0, |best, j| if values[j] > values[best] { j } else { best })
 }

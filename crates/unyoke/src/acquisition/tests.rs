@@ -6,11 +6,13 @@ mod log_kg;
 mod noisy_ehvi;
 mod par_ego;
 mod theory;
+mod vector;
 
 use super::c_mokg::CMokg;
-use super::ma_kg::{MaKg, Observation};
-use super::{Acquisition, Scalarised};
-use crate::surrogate::{Belief, Surrogate};
+use super::ma_kg::MaKg;
+use super::vector::{Nodes, Observed};
+use super::{Acquisition, Evaluator, Scalarised};
+use crate::surrogate::{Belief, Place, Surrogate};
 use serde::Deserialize;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::gp::Gp;
@@ -110,7 +112,7 @@ fn decoupled_gains_and_gradients_match_the_recorded_ones() {
         for at in &case.points {
             for (q, weights) in case.weights.iter().enumerate() {
                 let shared = Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
-                let acquisition = CMokg::new(shared);
+                let acquisition = CMokg::one_by_one(shared);
                 for m in 0..2 {
                     let (gain, gradient) = evaluate(&acquisition, m, &at.x);
                     assert_close(gain, at.decoupled[m][q], GAINS, "gain");
@@ -132,14 +134,16 @@ fn both_coupled_forms_match_the_recorded_ones() {
         for at in &case.points {
             for (q, weights) in case.weights.iter().enumerate() {
                 let shared = || Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
-                let scalarised = MaKg::new(shared(), Observation::Scalarised).unwrap();
+                let scalarised = MaKg::new(shared());
                 let (gain, _) = evaluate(&scalarised, 0, &at.x);
                 assert_close(gain, at.coupled_scalarised[q], GAINS, "scalarised observation");
                 if let Some(expected) = at.coupled_vector.get(q) {
-                    let exact = MaKg::with_intervals(shared(), 8192).unwrap();
+                    let both = [Place::Objective(0), Place::Objective(1)];
+                    let nodes = Nodes::trapezoid(8.0, 8192).unwrap();
+                    let exact = CMokg::of(shared(), Observed::with_nodes(&both, nodes).unwrap());
                     let (gain, _) = evaluate(&exact, 0, &at.x);
                     assert_close(gain, *expected, INTEGRALS, "vector observation");
-                    let usual = MaKg::new(shared(), Observation::Vector).unwrap();
+                    let usual = CMokg::of(shared(), Observed::new(&both).unwrap());
                     let (gain, _) = evaluate(&usual, 0, &at.x);
                     assert_close(gain, *expected, [1e-3, INTEGRALS[1]], "with few nodes");
                 }
@@ -152,7 +156,7 @@ fn both_coupled_forms_match_the_recorded_ones() {
 fn an_expectation_over_weights_is_the_mean_of_its_parts() {
     for (surrogate, case) in cases() {
         let weights = Points::from_rows(2, &case.weights).unwrap();
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
         for at in &case.points {
             for m in 0..2 {
                 let (gain, _) = evaluate(&acquisition, m, &at.x);
@@ -184,10 +188,11 @@ fn gradients_match_finite_differences_for_three_objectives() {
         let set = sobol::cube(4, 40, round).unwrap();
         let weights = sobol::simplex(3, 8, round).unwrap();
         let shared = || Scalarised::new(&surrogate, &set, &weights).unwrap();
+        let all = [0, 1, 2].map(Place::Objective);
         let forms: [Box<dyn Acquisition>; 3] = [
-            Box::new(CMokg::new(shared())),
-            Box::new(MaKg::new(shared(), Observation::Scalarised).unwrap()),
-            Box::new(MaKg::new(shared(), Observation::Vector).unwrap()),
+            Box::new(CMokg::one_by_one(shared())),
+            Box::new(MaKg::new(shared())),
+            Box::new(CMokg::of(shared(), Observed::new(&all).unwrap())),
         ];
         let x = [0.0; 4].map(|_| 0.1 + 0.8 * rng.uniform());
         for (form, acquisition) in forms.iter().enumerate() {
@@ -221,7 +226,7 @@ fn gains_are_never_negative_and_their_logarithm_never_nan() {
         let surrogate = random_surrogate(&mut rng);
         let set = sobol::cube(4, 30, round).unwrap();
         let weights = sobol::simplex(3, 4, round).unwrap();
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &set, &weights).unwrap());
         for option in 0..3 {
             let mut evaluate = acquisition.evaluator(option);
             for x in set.rows() {

@@ -25,7 +25,7 @@ fn study(algorithm: Algorithm) -> Study {
 
 fn value(suggestion: &Suggestion) -> f64 {
     let [x, y] = ["x", "y"].map(|name| suggestion.design.real(name).unwrap());
-    if suggestion.objective == "mass" { x + y * y } else { (1.0 - x).powi(2) - y }
+    if suggestion.measurement == "mass" { x + y * y } else { (1.0 - x).powi(2) - y }
 }
 
 fn advance(study: &mut Study) -> Suggestion {
@@ -44,7 +44,7 @@ fn history(study: &Study) -> History {
     let asked = |e: &Evaluation| Event::Asked {
         evaluation: e.id,
         design: e.design.clone(),
-        objective: study.problem().objectives[e.objective].name.clone(),
+        measurement: study.problem().measurements[e.measurement.unwrap()].name.clone(),
         cost: e.cost,
         initial: e.initial,
     };
@@ -116,7 +116,7 @@ fn an_initial_evaluation_is_made_up_for_however_often_it_was_withdrawn() {
     study.withdraw(first.evaluation).unwrap();
     for _ in 0..20 {
         let again = study.ask().unwrap();
-        assert_eq!((&again.design, &again.objective), (&first.design, &first.objective));
+        assert_eq!((&again.design, &again.measurement), (&first.design, &first.measurement));
         assert!(again.is_initial());
         study.withdraw(again.evaluation).unwrap();
     }
@@ -135,7 +135,7 @@ fn an_objective_that_was_withdrawn_at_an_earlier_design_is_measured_there_again(
         study.tell(asked.evaluation, value(asked)).unwrap();
     }
     let owed = study.ask().unwrap();
-    assert_eq!((&owed.design, &owed.objective), (&pairs[1].design, &pairs[1].objective));
+    assert_eq!((&owed.design, &owed.measurement), (&pairs[1].design, &pairs[1].measurement));
     study.tell(owed.evaluation, value(&owed)).unwrap();
     let next = study.ask().unwrap();
     assert!(pairs.iter().all(|asked| asked.design != next.design));

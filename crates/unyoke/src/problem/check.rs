@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
-    Cost, GammaPrior, KnownHyper, LearnedCost, MOST_INPUTS, Measurement, Noise, Output, Parameter,
-    Priors, Problem, Scale,
+    Cost, GammaPrior, KnownHyper, LearnedCost, Limit, MOST_INPUTS, Measurement, Noise, Output,
+    Parameter, Priors, Problem, Scale,
 };
 use crate::error::Mistake;
+use crate::formula::Inequality;
 use unyoke_math::sobol;
 
 /// Integers beyond ±2⁵³ are not all doubles.
@@ -17,6 +18,10 @@ const MOST_STEPS: i64 = 1 << 52;
 
 /// On a logarithmic scale rounding errors grow with the value; up to here they stay below a half.
 const LOG_INTEGER_LIMIT: i64 = 1 << 44;
+
+/// Smaller steps, relative to the larger bound, do not survive rounding errors: on a log scale these
+/// grow to some hundred times those of a double.
+const SMALLEST_STEP: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Dividing the dominated region into boxes becomes hopeless beyond.
 const MOST_OBJECTIVES: usize = 10;
@@ -44,6 +49,7 @@ pub(super) fn contradictions(problem: &Problem) -> Vec<Mistake> {
     found.parameters(&problem.parameters);
     found.outputs(problem);
     found.measurements(problem);
+    found.limits(&problem.limits, &problem.parameters);
     found.0
 }
 
@@ -62,8 +68,11 @@ impl Mistakes {
         for (i, parameter) in parameters.iter().enumerate() {
             let path = format!("parameters[{i}]");
             match parameter {
-                Parameter::Continuous { low, high, scale, .. } => {
+                Parameter::Continuous { low, high, scale, step, .. } => {
                     self.continuous(&path, *low, *high, *scale);
+                    if let Some(step) = step {
+                        self.step(&path, *low, *high, *step);
+                    }
                 }
                 Parameter::Integer { low, high, scale, .. } => {
                     self.integer(&path, *low, *high, *scale);
@@ -101,6 +110,25 @@ impl Mistakes {
             self.add(format!("{path}.low"), format!("is {low}, above high, which is {high}"));
         } else if low.is_finite() && high.is_finite() && !(high - low).is_finite() {
             self.add(format!("{path}.high"), "is too far above low: the difference overflows");
+        }
+    }
+
+    fn step(&mut self, path: &str, low: f64, high: f64, step: f64) {
+        let path = format!("{path}.step");
+        self.positive(path.clone(), step);
+        // Equal bounds make a constant, whatever the step.
+        let is_range = low < high && (high - low).is_finite();
+        if !(is_range && step.is_finite() && step > 0.0) {
+            return;
+        }
+        // 0.3 − 0.1 is less than 0.2.
+        if step > (high - low) * (1.0 + 1e-9) {
+            let message = format!("is {step}, more than from low to high: only low would be left");
+            self.add(path, message);
+        } else if step < low.abs().max(high.abs()) * SMALLEST_STEP {
+            let message =
+                format!("is {step}, too small beside the bounds to be exact; leave it out");
+            self.add(path, message);
         }
     }
 
@@ -146,6 +174,15 @@ impl Mistakes {
             } else if first != i {
                 let message = format!("{choice:?} is also choices[{first}]");
                 self.add(format!("{path}.choices[{i}]"), message);
+            }
+        }
+    }
+
+    fn limits(&mut self, limits: &[Limit], parameters: &[Parameter]) {
+        self.names("limits", limits.iter().map(|limit| limit.name.as_str()));
+        for (i, limit) in limits.iter().enumerate() {
+            if let Err(reason) = usable_limit(&limit.formula, parameters) {
+                self.add(format!("limits[{i}].formula"), reason);
             }
         }
     }
@@ -296,6 +333,21 @@ impl Mistakes {
     }
 }
 
+/// Whether the text is an inequality between numbers, or why not.
+fn usable_limit(text: &str, parameters: &[Parameter]) -> Result<(), String> {
+    let names: Vec<&str> = parameters.iter().map(Parameter::name).collect();
+    let inequality = Inequality::parse(text).and_then(|found| found.bind(&names).map(|_| found));
+    let inequality = inequality.map_err(|error| error.to_string())?;
+    let is_choice = |name: &str| {
+        let named = parameters.iter().find(|parameter| parameter.name() == name);
+        matches!(named, Some(Parameter::Categorical { .. }))
+    };
+    match inequality.names().find(|name| is_choice(name)) {
+        Some(name) => Err(format!("{name:?} is a choice, and a limit can only have numbers in it")),
+        None => Ok(()),
+    }
+}
+
 /// How many length scales there should be.
 fn lengthscales_needed(count: usize, inputs: usize) -> String {
     match inputs {
@@ -397,6 +449,29 @@ mod tests {
     }
 
     #[test]
+    fn steps_are_positive_fit_between_the_bounds_and_are_not_too_many() {
+        let step = |low, high, step| paths(start().stepped("x", low, high, step));
+        for bad in [0.0, -0.1, f64::NAN, f64::INFINITY, 1.1, 1e-13] {
+            assert_eq!(step(0.0, 1.0, bad), ["parameters[0].step"], "{bad}");
+        }
+        assert_eq!(step(1e15, 1e15 + 1.0, 0.5), ["parameters[0].step"]);
+        assert_eq!(step(1.0, 0.0, 0.1), ["parameters[0].low"]);
+        for (low, high, good) in
+            [(0.0, 1.0, 1.0), (0.1, 0.3, 0.2), (3.0, 3.0, 9.0), (0.0, 1.0, 1e-12)]
+        {
+            assert!(step(low, high, good).is_empty(), "{good}");
+        }
+        let log = Parameter::Continuous {
+            name: "x".into(),
+            low: 0.1,
+            high: 1e9,
+            scale: Scale::Log,
+            step: Some(0.1),
+        };
+        assert!(paths(start().parameter(log)).is_empty());
+    }
+
+    #[test]
     fn integers_that_would_not_be_exact_are_refused() {
         assert_eq!(
             paths(start().integer("n", 0, (1 << 53) + 2)),
@@ -410,6 +485,34 @@ mod tests {
         assert!(paths(start().integer("n", -(1 << 51), 1 << 51)).is_empty());
         assert!(paths(start().integer("n", (1 << 53) - 9, 1 << 53)).is_empty());
         assert!(paths(start().integer("n", 4, 4)).is_empty());
+    }
+
+    #[test]
+    fn limits_are_inequalities_between_numbers_with_names_of_their_own() {
+        let limit = |formula: &str| {
+            let start =
+                start().continuous("length", 0.0, 1.0).continuous("wall thickness", 0.0, 1.0);
+            let start = start.categorical("kind", ["a", "b"]).ordered("size", ["s", "m"]);
+            match start.limit("l", formula).build() {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            }
+        };
+        assert_eq!(limit("length <= 2 * {wall thickness}"), "");
+        for (formula, part) in [
+            ("length +", "nothing to compare"),
+            ("length <= ", "one of its sides is empty"),
+            ("lenght <= 1", "did you mean \"length\"?"),
+            ("kind <= 1", "\"kind\" is a choice"),
+            ("length + size <= 1", "\"size\" is a choice"),
+            ("length = 1", "drop one of its parameters"),
+        ] {
+            let message = limit(formula);
+            assert!(message.starts_with("limits[0].formula: "), "{message}");
+            assert!(message.contains(part), "{message}");
+        }
+        let twice = start().continuous("x", 0.0, 1.0).limit("l", "x <= 1").limit("l", "x >= 0");
+        assert_eq!(paths(twice.limit("", "x <= 1")), ["limits[1].name", "limits[2].name"]);
     }
 
     #[test]
@@ -511,13 +614,14 @@ mod tests {
             low: 0.0,
             high: 1.0,
             scale: Scale::Linear,
+            step: None,
         };
         let hyper =
             KnownHyper { lengthscales: vec![1.0; 3], outputscale: 1.0, noise: 0.0, mean: 0.0 };
         let outputs = vec![Output::maximise("f").with_hyper(hyper)];
         let measurements = vec![Measurement::new("f", ["f"], 1.0)];
         let parameters = (0..1001).map(parameter).collect();
-        let problem = Problem { parameters, outputs, measurements };
+        let problem = Problem { parameters, outputs, measurements, limits: vec![] };
         assert!(problem.check().is_err());
         assert_eq!(problem.check_replayable(), Ok(()));
     }

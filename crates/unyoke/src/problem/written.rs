@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Direction, KnownHyper, Measurement, Noise, Output, Parameter, Priors, Problem, Role, Scale,
+    Direction, KnownHyper, Limit, Measurement, Noise, Output, Parameter, Priors, Problem, Role, Scale,
     is_default,
 };
 
@@ -17,6 +17,8 @@ pub(super) struct WrittenProblem {
     outputs: Vec<Output>,
     #[serde(default)]
     measurements: Vec<Measurement>,
+    #[serde(default)]
+    limits: Vec<Limit>,
     /// Format 1.
     #[serde(default)]
     objectives: Vec<WrittenObjective>,
@@ -41,7 +43,7 @@ impl TryFrom<WrittenProblem> for Problem {
     type Error = String;
 
     fn try_from(written: WrittenProblem) -> Result<Self, String> {
-        let WrittenProblem { parameters, mut outputs, mut measurements, objectives } = written;
+        let WrittenProblem { parameters, mut outputs, mut measurements, limits, objectives } = written;
         if !objectives.is_empty() && !(outputs.is_empty() && measurements.is_empty()) {
             return Err("has objectives of format 1 beside outputs or measurements".to_owned());
         }
@@ -53,7 +55,7 @@ impl TryFrom<WrittenProblem> for Problem {
             let (formula, scale) = (None, Scale::Linear);
             outputs.push(Output { name, role, formula, scale, noise, priors, hyper });
         }
-        Ok(Self { parameters, outputs, measurements })
+        Ok(Self { parameters, outputs, measurements, limits })
     }
 }
 

@@ -6,21 +6,21 @@ use crate::acquisition::c_mokg::CMokg;
 use crate::config::Discretisation;
 use crate::discretise::{Setting, best_for_weights, discretise, ties_with_set};
 use crate::problem::Problem;
-use crate::surrogate::{Output, Surrogate};
+use crate::surrogate::{Belief, Surrogate};
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::{Family, Kernel};
 use unyoke_math::random::Rng;
 
 /// A model of one objective: a few points, values of a smooth random function.
-fn output(rng: &mut Rng, n: usize, lengthscale: f64) -> Output {
+fn output(rng: &mut Rng, n: usize, lengthscale: f64) -> Belief {
     let kernel = Kernel::new(Family::Matern52, 2, &[lengthscale], 1.0).unwrap();
     let prior = Gp::new(kernel.clone(), 0.0, 0.0, &Data::empty(2)).unwrap();
     let path = unyoke_math::path::Path::draw(&prior, 256, rng);
     let points = Points::from_rows(2, (0..n).map(|_| [rng.uniform(), rng.uniform()])).unwrap();
     let values = path.values(&points).unwrap();
     let gp = Gp::new(kernel, 0.0, 1e-4, &Data::new(&points, &values).unwrap()).unwrap();
-    Output { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
 }
 
 /// Two objectives, one rough and one smooth, after 6 to 45 evaluations each.
@@ -30,7 +30,7 @@ fn random_surrogate(rng: &mut Rng) -> Surrogate {
         let lengthscale = low + (high - low) * rng.uniform();
         output(rng, n, lengthscale)
     };
-    Surrogate { outputs: vec![one(0.15, 0.5), one(0.5, 1.8)] }
+    Surrogate::of_objectives(vec![one(0.15, 0.5), one(0.5, 1.8)])
 }
 
 fn grid(per_input: usize) -> Points {
@@ -59,11 +59,11 @@ fn step(surrogate: &Surrogate, kind: Discretisation, seed: u64) -> [Points; 4] {
 
 fn search(surrogate: &Surrogate, kind: Discretisation, seed: u64) -> Vec<Best> {
     let [weights, set, best, promising] = step(surrogate, kind, seed);
-    let acquisition = CMokg::new(Scalarised::new(surrogate, &set, &weights).unwrap());
+    let acquisition = CMokg::one_by_one(Scalarised::new(surrogate, &set, &weights).unwrap());
     let space = space();
     let search = Search::default();
     let region = Region { space: &space, search, promising: &promising, best: &best, seed };
-    let costs = [Cost::constant(1.0), Cost::constant(10.0)];
+    let costs = [CostModel::constant(1.0), CostModel::constant(10.0)];
     let found = best_of_each_option(&acquisition, &costs, &region, &|_, _| false).unwrap();
     found.into_iter().map(Option::unwrap).collect()
 }
@@ -79,7 +79,7 @@ fn misses_against_dense_grid(kind: Discretisation) -> [usize; 2] {
     for round in 0..MODELS {
         let surrogate = random_surrogate(&mut rng);
         let [weights, set, ..] = step(&surrogate, kind, round);
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &set, &weights).unwrap());
         for best in search(&surrogate, kind, round) {
             let values = raw_values(&acquisition, best.option, &dense);
             let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -110,10 +110,10 @@ fn the_published_effort_finds_no_more_than_a_millionth_more() {
     let mut rng = Rng::new(3, 0);
     for round in 0..20 {
         let surrogate =
-            Surrogate { outputs: vec![output(&mut rng, 60, 0.2), output(&mut rng, 20, 1.8)] };
+            Surrogate::of_objectives(vec![output(&mut rng, 60, 0.2), output(&mut rng, 20, 1.8)]);
         let kind = Discretisation::Grid { per_input: 11 };
         let [weights, set, ..] = step(&surrogate, kind, round);
-        let acquisition = CMokg::new(Scalarised::new(&surrogate, &set, &weights).unwrap());
+        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &set, &weights).unwrap());
         let (space, none) = (space(), Points::new(2));
         let region =
             Region { space: &space, search: published, promising: &none, best: &none, seed: round };
@@ -166,7 +166,7 @@ fn what_is_not_a_number_never_wins() {
     let (space, none) = (space(), Points::new(2));
     let search = Search { raw: 64, restarts: 64, iterations: 50 };
     let region = Region { space: &space, search, promising: &none, best: &none, seed: 1 };
-    let costs = [Cost::constant(1.0)];
+    let costs = [CostModel::constant(1.0)];
     let found = best_of_each_option(&Broken, &costs, &region, &|_, _| false).unwrap();
     let best = found[0].as_ref().unwrap();
     assert!(best.log_gain > -1e-6 && best.x[0] >= 0.5, "{best:?}");

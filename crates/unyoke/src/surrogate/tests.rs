@@ -52,12 +52,12 @@ fn noise_is_fitted_from_all_replicates_however_many_designs_there_are() {
     for designs in [FIT_DESIGNS - 50, FIT_DESIGNS + 50, 2 * FIT_DESIGNS - 1] {
         let (points, values) = replicated(designs, 3);
         let belief = belief(&output, &points, &values);
-        let variance = output.gp.noise() * output.map.scale().powi(2);
+        let variance = belief.gp.noise() * belief.map.scale().powi(2);
         // Its relative standard error is √(2/1,000) at most.
         assert!((variance / 0.25 - 1.0).abs() < 0.15, "{variance} from {designs} designs");
         let of = designs;
         let note = ModelNote::FittedOnSubset { used: FIT_DESIGNS, of };
-        assert_eq!(output.notes.contains(&note), designs > FIT_DESIGNS, "{:?}", output.notes);
+        assert_eq!(belief.notes.contains(&note), designs > FIT_DESIGNS, "{:?}", belief.notes);
     }
 }
 
@@ -67,7 +67,7 @@ fn values_at_the_same_design_are_merged_before_designs_are_left_out() {
     let (points, values) = replicated(80, 20);
     assert!(values.len() > MODEL_DESIGNS);
     let belief = belief(&output, &points, &values);
-    assert_eq!((output.gp.len(), output.notes), (80, vec![]));
+    assert_eq!((belief.gp.len(), belief.notes), (80, vec![]));
 }
 
 /// A narrow hill at the middle of the square, on a slope.
@@ -92,11 +92,11 @@ fn the_best_designs_stay_in_a_model_however_old_they_are() {
     let values: Vec<f64> = points.rows().map(hill).collect();
     let output = Output::maximise("f");
     let belief = belief(&output, &points, &values);
-    assert_eq!(output.gp.len(), MODEL_DESIGNS);
+    assert_eq!(belief.gp.len(), MODEL_DESIGNS);
     let note = ModelNote::Subset { used: MODEL_DESIGNS, of: points.len() };
-    assert!(output.notes.contains(&note), "{:?}", output.notes);
+    assert!(belief.notes.contains(&note), "{:?}", belief.notes);
     for i in 0..60 {
-        let predicted = output.map.restore(output.gp.predict(points.row(i)).unwrap().mean);
+        let predicted = belief.map.restore(belief.gp.predict(points.row(i)).unwrap().mean);
         assert!((predicted - values[i]).abs() < 0.05, "{predicted} at {:?}", points.row(i));
     }
 }
@@ -111,7 +111,7 @@ fn what_is_kept_does_not_depend_on_the_order_of_the_results() {
         let values: Vec<f64> = points.rows().map(hill).collect();
         let belief = belief(&output, points, &values);
         let grid = sobol::cube(2, 50, 8).unwrap();
-        output.gp.predict_many(&grid).unwrap()
+        belief.gp.predict_many(&grid).unwrap()
     };
     assert_eq!(predictions(&points), predictions(&points.select(&order)));
 }
@@ -122,7 +122,7 @@ fn designs_that_are_good_for_another_objective_stay_as_well() {
     let points = old_hill();
     let flat: Vec<f64> = points.rows().map(|x| 0.01 * smooth(x)).collect();
     let other: Vec<f64> = points.rows().map(hill).collect();
-    let (f, g) = (Objective::maximise("f", 1.0), Objective::maximise("g", 1.0));
+    let (f, g) = (Output::maximise("f"), Output::maximise("g"));
     let drafts = [observed(&f, &points, &flat), observed(&g, &points, &other)];
     let drafts = drafts.iter().map(|one| Draft::new(one, &isotropic()).unwrap());
     let [kept, _] = &modelled(&drafts.collect::<Vec<_>>()).unwrap()[..] else { panic!() };

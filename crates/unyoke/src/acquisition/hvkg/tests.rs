@@ -353,7 +353,7 @@ fn suggestions_carry_a_row_for_each_objective_and_never_repeat_what_is_pending()
         assert!(suggestion.options.iter().all(|row| row.log_gain.is_finite()));
         assert!(suggestion.gain_per_cost().unwrap() > 0.0);
         for other in &suggestions[..i] {
-            let same = other.objective == suggestion.objective;
+            let same = other.measurement == suggestion.measurement;
             assert!(!same || other.design != suggestion.design);
         }
     }
@@ -364,9 +364,9 @@ fn coupled_suggestions_ask_for_all_objectives_at_a_design() {
     let mut study = study(config(Algorithm::HvkgC), 2, &[6, 6], waves);
     let first = study.ask().unwrap();
     assert_eq!(first.options.len(), 1);
-    assert_eq!(first.options[0].objectives, ["f0", "f1"]);
+    assert_eq!(first.options[0].measurements, ["f0", "f1"]);
     let second = study.ask().unwrap();
-    assert_eq!((second.objective.as_str(), &second.design), ("f1", &first.design));
+    assert_eq!((second.measurement.as_str(), &second.design), ("f1", &first.design));
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn a_gain_can_be_asked_for_at_any_design() {
     let suggestion = study.suggest().unwrap();
     let best = &suggestion.options[suggestion.chosen.unwrap()];
     let rows = study.score(std::slice::from_ref(&suggestion.design)).unwrap();
-    let row = rows[0].iter().find(|row| row.objectives == best.objectives).unwrap();
+    let row = rows[0].iter().find(|row| row.measurements == best.measurements).unwrap();
     assert!((row.gain() / best.gain() - 1.0).abs() < 0.05, "{} {}", row.gain(), best.gain());
 }
 

@@ -51,7 +51,7 @@ fn logarithms_of_gains_and_their_gradients_match_however_small_the_gain() {
     for (surrogate, case) in cases() {
         for (q, weights) in case.weights.iter().enumerate() {
             let shared = Scalarised::new(&surrogate, &grid(), &one(weights)).unwrap();
-            let acquisition = CMokg::new(shared);
+            let acquisition = CMokg::one_by_one(shared);
             for at in &case.points {
                 for m in 0..2 {
                     let (log, gradient) = log_gain(&acquisition, m, &at.x);
@@ -80,7 +80,7 @@ fn the_logarithm_of_an_expectation_over_weights_matches_its_parts() {
         for first in 0..case.weights.len() {
             let weights = Points::from_rows(2, &case.weights[first..]).unwrap();
             let count = weights.len() as f64;
-            let acquisition = CMokg::new(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+            let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
             for at in &case.points {
                 for m in 0..2 {
                     let (log, _) = log_gain(&acquisition, m, &at.x);

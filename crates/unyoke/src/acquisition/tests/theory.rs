@@ -53,7 +53,7 @@ fn rounds() -> impl Iterator<Item = (Surrogate, Points, Points, Rng)> {
 
 fn gain(surrogate: &Surrogate, set: &Points, weights: &[f64], m: usize, x: &[f64]) -> f64 {
     let shared = Scalarised::new(surrogate, set, &one(weights)).unwrap();
-    CMokg::new(shared).evaluator(m)(x, None).exp()
+    CMokg::one_by_one(shared).evaluator(m)(x, None).exp()
 }
 
 /// Lemma: c_m α(x, m; λ) ≤ H(λ).

@@ -1,0 +1,113 @@
+//! What to evaluate next, and why; and what is expected of a design of the user's own.
+
+use serde::{Deserialize, Serialize};
+use unyoke::{Design, Journal, OptionRow, Study, Suggestion};
+
+use crate::front::{PointView, point_view};
+
+/// A suggestion with the table it won.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SuggestionView {
+    /// Number of the evaluation, to be named when its result is recorded.
+    pub evaluation: u64,
+    /// What to measure.
+    pub objective: String,
+    /// The design to measure.
+    pub design: Design,
+    /// What it costs.
+    pub cost: f64,
+    /// Expected gain per unit of cost; `None` where no model was asked.
+    pub gain_per_cost: Option<f64>,
+    /// The best that was found for each objective, or for all together; empty where no model was
+    /// asked, as in the initial design.
+    pub options: Vec<OptionView>,
+    /// The winner's place among the options.
+    pub chosen: Option<usize>,
+    /// What else a user should know.
+    pub notes: Vec<String>,
+}
+
+/// The best evaluation found for one objective, or for all together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OptionView {
+    /// What would be measured.
+    pub objectives: Vec<String>,
+    /// The design that would be measured.
+    pub design: Design,
+    /// Expected gain.
+    pub gain: f64,
+    /// What it would cost.
+    pub cost: f64,
+    /// Expected gain per unit of cost, by which options are compared.
+    pub gain_per_cost: f64,
+    /// The cost at which the choice would change; `None` without a rival.
+    pub break_even_cost: Option<f64>,
+}
+
+/// What a study would evaluate next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// What it is, and the table it won.
+    #[serde(flatten)]
+    pub next: SuggestionView,
+    /// Whether it may be evaluated: it fits into the budget, and is no repetition.
+    pub possible: bool,
+}
+
+/// What is expected of a design, and what measuring it is worth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DesignView {
+    /// The design, and what is known of each objective there.
+    #[serde(flatten)]
+    pub point: PointView,
+    /// What measuring it is worth: each objective, or all together.
+    pub options: Vec<OptionView>,
+}
+
+/// What a study would evaluate next, and why. `allowed` is what its limits allow
+/// ([`Study::suggest_where`]); without it, what the study would choose if they did not matter.
+pub fn explanation<J: Journal>(
+    study: &Study<J>,
+    allowed: Option<&Suggestion>,
+) -> unyoke::Result<Explanation> {
+    Ok(match allowed {
+        Some(next) => Explanation { next: next.into(), possible: true },
+        None => Explanation { next: (&study.suggest()?).into(), possible: false },
+    })
+}
+
+/// What is expected of a design, and what measuring it is worth. There must be values.
+pub fn explain_design<J: Journal>(study: &Study<J>, design: Design) -> unyoke::Result<DesignView> {
+    let worth = study.score(std::slice::from_ref(&design))?;
+    let point = point_view(study, study.forecast(&design)?);
+    let options = worth.iter().flatten().map(OptionView::from).collect();
+    Ok(DesignView { point: PointView { design, ..point }, options })
+}
+
+impl From<&Suggestion> for SuggestionView {
+    fn from(suggestion: &Suggestion) -> Self {
+        Self {
+            evaluation: suggestion.evaluation,
+            objective: suggestion.objective.clone(),
+            design: suggestion.design.clone(),
+            cost: suggestion.cost,
+            gain_per_cost: suggestion.gain_per_cost(),
+            options: suggestion.options.iter().map(OptionView::from).collect(),
+            chosen: suggestion.chosen,
+            notes: suggestion.notes.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl From<&OptionRow> for OptionView {
+    fn from(row: &OptionRow) -> Self {
+        Self {
+            objectives: row.objectives.clone(),
+            design: row.design.clone(),
+            gain: row.gain(),
+            cost: row.cost,
+            gain_per_cost: row.gain_per_cost(),
+            break_even_cost: row.break_even_cost,
+        }
+    }
+}

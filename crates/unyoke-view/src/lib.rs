@@ -1,0 +1,42 @@
+//! What is shown of a study: as data, figures and a report.
+//!
+//! A view is plain data that serialises to documented JSON (`docs/views.md`): [`status()`] (how the
+//! study stands), [`front()`] (the predicted trade-offs), [`explanation()`] (what to evaluate next, and
+//! why), [`evaluations()`] (what was measured), and [`StudyReport`] (everything at once, with its
+//! [`figures`] and as one page). Command line, browser and Python show the same views; [`words`] has
+//! numbers and designs as people read them.
+//!
+//! ```
+//! use unyoke::{Design, Problem, Study};
+//!
+//! let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 5.0).build()?;
+//! let mut study = Study::new(problem)?;
+//! for x in [0.1, 0.5, 0.9] {
+//!     study.tell_result(Design::new().with("x", x), "drag", (x - 0.4) * (x - 0.4))?;
+//! }
+//! let front = unyoke_view::front(&study, 5)?;
+//! assert!(front.points[0].objectives["drag"].mean < 0.1);
+//! assert_eq!(unyoke_view::evaluations(&study).len(), 3);
+//! # Ok::<(), unyoke::Error>(())
+//! ```
+//!
+//! Modules stand in the order of use; each uses only those above it.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod words;
+pub mod figures;
+mod objective;
+mod evaluations;
+mod front;
+mod explanation;
+mod status;
+mod report;
+
+pub use evaluations::{EvaluationView, Origin, Outcome, evaluations};
+pub use explanation::{
+    DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
+};
+pub use front::{ForecastView, FrontView, PointView, best_for, front};
+pub use objective::{ObjectiveView, has_values, objectives};
+pub use report::{Background, StudyReport};
+pub use status::{Custody, ObjectiveStatus, PendingView, Plan, StatusView, Worker, status};

@@ -1,0 +1,223 @@
+//! The page of a report, from its data and figures.
+
+use unyoke::Parameter;
+use unyoke_draw::Picture;
+use unyoke_draw::page::{Cell, Figure, Page, Section, Table};
+
+use super::StudyReport;
+use crate::evaluations::{EvaluationView, Outcome};
+use crate::explanation::OptionView;
+use crate::figures::Payment;
+use crate::front::{FrontView, PointView};
+use crate::words::{count, design, short, spent_of, value};
+
+/// Failures that are listed.
+const FAILURES: usize = 20;
+
+impl StudyReport {
+    /// The report as a page.
+    pub fn page(&self) -> Page {
+        let values = self.evaluations.iter().filter(|e| e.status == Outcome::Completed).count();
+        let sections = [
+            self.trade_offs_section(),
+            self.designs_section(),
+            Some(self.spending_section()),
+            self.failures_section(),
+            self.worth_section(),
+            Some(self.next_section()),
+        ];
+        let spent = spent_of(self.spent, self.background.budget);
+        Page {
+            title: self.background.name.clone().unwrap_or_else(|| "Study".to_owned()),
+            lead: format!("{}; {spent}.", count(values, "value")),
+            made: self.made(),
+            runs: vec![],
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+
+    fn made(&self) -> Vec<(String, String)> {
+        let file = self.background.study_file.as_ref();
+        let pairs = [
+            ("Study file", file.cloned()),
+            ("Kept in", Some(self.background.store.clone())),
+            ("Algorithm", Some(self.algorithm.clone())),
+            ("Seed", Some(self.seed.to_string())),
+            ("Unyoke", Some(self.version.clone())),
+        ];
+        pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
+    fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().map(Parameter::name)
+    }
+
+    fn trade_offs_section(&self) -> Option<Section> {
+        let front = self.front.as_ref()?;
+        let caption = "The best trade-offs as far as is known. Ellipses reach one standard \
+                       deviation; a design may be on the front without having been measured.";
+        Some(Section {
+            heading: "Trade-offs".into(),
+            text: String::new(),
+            figures: figures(caption, self.trade_offs_picture()),
+            tables: vec![front_table(front)],
+        })
+    }
+
+    fn designs_section(&self) -> Option<Section> {
+        let picture = self.designs_picture()?;
+        let caption = "A line for each design of the front, from light to dark in the order of the \
+                       first objective.";
+        Some(Section {
+            heading: "Designs of the front".into(),
+            figures: figures(caption, Some(picture)),
+            ..Section::default()
+        })
+    }
+
+    fn spending_section(&self) -> Section {
+        let values = "What each evaluation gave, at the total cost reached with it.";
+        let spending = "When each objective was evaluated, and what it has cost so far.";
+        let mut shown = figures(values, Some(self.values_picture()));
+        shown.extend(figures(spending, Some(self.spending_picture())));
+        Section {
+            heading: "Evaluations and spending".into(),
+            text: String::new(),
+            figures: shown,
+            tables: vec![self.spending_table()],
+        }
+    }
+
+    fn spending_table(&self) -> Table {
+        let payments = self.payments();
+        let spent: f64 = payments.iter().map(|payment| payment.cost).sum();
+        let row = |(place, name): (usize, String)| {
+            let of: Vec<&Payment> = payments.iter().filter(|p| p.objective == place).collect();
+            let cost: f64 = of.iter().map(|payment| payment.cost).sum();
+            let failed = of.iter().filter(|payment| payment.value.is_none()).count();
+            let share = if spent > 0.0 { 100.0 * cost / spent } else { 0.0 };
+            let share = format!("{share:.0} %");
+            let cells = [name, of.len().to_string(), failed.to_string(), short(cost), share];
+            cells.map(Cell::Plain).to_vec()
+        };
+        Table {
+            caption: "What was spent on each objective.".into(),
+            head: ["objective", "evaluations", "failed", "cost", "share"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: self.objective_names().into_iter().enumerate().map(row).collect(),
+        }
+    }
+
+    /// What failed last, and why; nothing if nothing did.
+    fn failures_section(&self) -> Option<Section> {
+        let failed = self.evaluations.iter().rev().filter(|e| e.status == Outcome::Failed);
+        let row = |e: &EvaluationView| {
+            let reason = e.reason.clone().unwrap_or_default();
+            let at = design(self.parameter_names(), &e.design);
+            let cells = [e.evaluation.to_string(), e.objective.clone(), reason, at];
+            cells.map(Cell::Plain).to_vec()
+        };
+        let table = Table {
+            caption: format!("The last failures, at most {FAILURES}. They count as spent."),
+            head: ["evaluation", "objective", "reason", "design"].map(str::to_owned).to_vec(),
+            rows: failed.take(FAILURES).map(row).collect(),
+        };
+        (!table.rows.is_empty()).then(|| Section {
+            heading: "Failures".into(),
+            tables: vec![table],
+            ..Section::default()
+        })
+    }
+
+    fn worth_section(&self) -> Option<Section> {
+        let caption = "Left: how much the next evaluation was expected to gain per unit of its cost, \
+                       in the units in which objectives are weighed. Right: the share of the box \
+                       around all these fronts that was expected to be dominated; it levels off \
+                       when little is left to gain.";
+        let text = "When the expected gain falls below what a unit of cost is worth to you, stop.";
+        Some(Section {
+            heading: "Is it worth continuing?".into(),
+            text: text.into(),
+            figures: figures(caption, Some(self.worth_picture()?)),
+            tables: vec![],
+        })
+    }
+
+    /// What to evaluate next, or would be next if it fitted into the budget.
+    fn next_section(&self) -> Section {
+        let next = &self.next.next;
+        let at = design(self.parameter_names(), &next.design);
+        let mut text = format!("{} at {at}, for a cost of {}.", next.objective, short(next.cost));
+        if !self.next.possible {
+            text = format!("Nothing more fits into the budget. With more to spend: {text}");
+        }
+        for note in &next.notes {
+            text += &format!("\n\n{note}");
+        }
+        Section {
+            heading: "What to evaluate next".into(),
+            text,
+            figures: vec![],
+            tables: if next.options.is_empty() { vec![] } else { vec![self.options_table()] },
+        }
+    }
+
+    fn options_table(&self) -> Table {
+        let next = &self.next.next;
+        let row = |(place, option): (usize, &OptionView)| {
+            let cell = |text: String| match next.chosen == Some(place) {
+                true => Cell::Best(text),
+                false => Cell::Plain(text),
+            };
+            vec![
+                cell(option.objectives.join(" + ")),
+                cell(short(option.gain)),
+                cell(short(option.cost)),
+                cell(short(option.gain_per_cost)),
+                cell(option.break_even_cost.map_or_else(|| "–".to_owned(), short)),
+                Cell::Plain(design(self.parameter_names(), &option.design)),
+            ]
+        };
+        let head =
+            ["evaluate", "expected gain", "cost", "gain per cost", "break-even cost", "where"];
+        Table {
+            caption:
+                "The best that was found for each objective. At its break-even cost an option \
+                      would be worth as much as the best of the others."
+                    .into(),
+            head: head.map(str::to_owned).to_vec(),
+            rows: next.options.iter().enumerate().map(row).collect(),
+        }
+    }
+}
+
+fn figures(caption: &str, picture: Option<Picture>) -> Vec<Figure> {
+    picture.map(|picture| Figure { caption: caption.into(), picture }).into_iter().collect()
+}
+
+fn front_table(front: &FrontView) -> Table {
+    let titles = front.objectives.iter().map(|objective| objective.title());
+    let parameters = front.parameters.iter().cloned();
+    Table {
+        caption: "The front: expected values ± one standard deviation; * was measured there."
+            .into(),
+        head: std::iter::once("design".to_owned()).chain(titles).chain(parameters).collect(),
+        rows: front.sorted().into_iter().enumerate().map(|(i, p)| front_row(front, i, p)).collect(),
+    }
+}
+
+fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
+    let forecasts = front.objectives.iter().map(|objective| {
+        let measured =
+            point.objectives.get(&objective.name).is_some_and(|f| !f.measured.is_empty());
+        let text = point.expected(objective);
+        if measured { Cell::Best(text) } else { Cell::Plain(text) }
+    });
+    let parameters = front
+        .parameters
+        .iter()
+        .map(|name| Cell::Plain(point.design.get(name).map_or_else(|| "?".to_owned(), value)));
+    let number = Cell::Plain((index + 1).to_string());
+    std::iter::once(number).chain(forecasts).chain(parameters).collect()
+}

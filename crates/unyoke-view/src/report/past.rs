@@ -1,0 +1,130 @@
+//! What was expected of continuing at moments of the past, computed from the journal as it was then.
+
+use unyoke::{Direction, Event, Journal, MemoryJournal, Record, Study};
+use unyoke_math::Points;
+use unyoke_math::pareto::hypervolume;
+
+use super::POINTS;
+use crate::figures::Moment;
+use crate::front::{FrontView, PointView, front};
+use crate::objective::ObjectiveView;
+
+/// At how many moments the past is looked at.
+const MOMENTS: usize = 12;
+
+/// A study at some moment.
+struct Past {
+    spent: f64,
+    gain_per_cost: Option<f64>,
+    front: FrontView,
+}
+
+/// What was expected of continuing at some moments of the past and now, when the next evaluation is
+/// expected to gain `gain_per_cost`; empty before models were asked.
+pub(super) fn moments<J: Journal>(
+    study: &Study<J>,
+    records: &[Record],
+    gain_per_cost: Option<f64>,
+    now: Option<&FrontView>,
+) -> unyoke::Result<Vec<Moment>> {
+    let is_choice = |record: &Record| matches!(record.event, Event::Asked { initial: false, .. });
+    let chosen: Vec<usize> = (0..records.len()).filter(|i| is_choice(&records[*i])).collect();
+    let every = chosen.len().div_ceil(MOMENTS).max(1);
+    let past: unyoke::Result<Vec<Past>> =
+        chosen.into_iter().step_by(every).map(|at| moment(&records[..at])).collect();
+    let mut past = past?;
+    match (past.is_empty(), now) {
+        (false, Some(now)) => {
+            past.push(Past { spent: study.spent(), gain_per_cost, front: now.clone() })
+        }
+        _ => return Ok(vec![]),
+    }
+    let fronts: Vec<&FrontView> = past.iter().map(|past| &past.front).collect();
+    let moment = |(past, hypervolume): (&Past, f64)| Moment {
+        spent: past.spent,
+        gain_per_cost: past.gain_per_cost,
+        hypervolume,
+    };
+    Ok(past.iter().zip(hypervolumes(&fronts)?).map(moment).collect())
+}
+
+/// The study as it was after these records.
+fn moment(records: &[Record]) -> unyoke::Result<Past> {
+    let mut journal = MemoryJournal::default();
+    journal.append(0, records)?;
+    let then = Study::open(journal)?;
+    let gain_per_cost = then.suggest()?.gain_per_cost();
+    Ok(Past { spent: then.spent(), gain_per_cost, front: front(&then, POINTS)? })
+}
+
+/// The share of a box around all fronts that each of them dominates.
+fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
+    let Some(objectives) = fronts.first().map(|front| &front.objectives) else {
+        return Ok(vec![]);
+    };
+    let all: Vec<&PointView> = fronts.iter().flat_map(|front| &front.points).collect();
+    let sides: Vec<(f64, f64)> = objectives.iter().map(|o| side(o, &all)).collect();
+    let share = |objective: &ObjectiveView, (low, high): (f64, f64), point: &PointView| {
+        if high > low { (gain(objective, point) - low) / (high - low) } else { 1.0 }
+    };
+    let row = |point: &PointView| -> Vec<f64> {
+        objectives.iter().zip(&sides).map(|(o, side)| share(o, *side, point)).collect()
+    };
+    let volume = |front: &&FrontView| -> unyoke_math::Result<f64> {
+        let points = Points::from_rows(sides.len(), front.points.iter().map(row))?;
+        hypervolume(&points, &vec![0.0; sides.len()])
+    };
+    fronts.iter().map(|front| Ok(volume(front)?)).collect()
+}
+
+/// What is expected of an objective at a design, so that more is better.
+fn gain(objective: &ObjectiveView, point: &PointView) -> f64 {
+    let mean = point.objectives.get(&objective.name).map_or(f64::NAN, |forecast| forecast.mean);
+    match objective.direction {
+        Direction::Minimise => -mean,
+        Direction::Maximise => mean,
+    }
+}
+
+/// The least and the most that is expected of an objective.
+fn side(objective: &ObjectiveView, points: &[&PointView]) -> (f64, f64) {
+    let gains = || points.iter().map(|point| gain(objective, point));
+    (gains().fold(f64::INFINITY, f64::min), gains().fold(f64::NEG_INFINITY, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::front::ForecastView;
+    use unyoke::Design;
+
+    #[test]
+    fn a_front_that_dominates_more_of_the_box_has_the_larger_volume() {
+        let objective = |name: &str, direction| ObjectiveView {
+            name: name.into(),
+            direction,
+            deterministic: true,
+            values: 3,
+        };
+        let point = |f: f64, g: f64| {
+            let forecast = |mean| ForecastView { mean, sd: 0.0, measured: vec![] };
+            let objectives = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))];
+            PointView { design: Design::new(), objectives: objectives.into() }
+        };
+        let front = |points: Vec<PointView>| FrontView {
+            parameters: vec![],
+            objectives: vec![
+                objective("f", Direction::Minimise),
+                objective("g", Direction::Maximise),
+            ],
+            points,
+        };
+        // The box is f from 4 down to 0 and g from 10 up to 20.
+        let fronts = [
+            front(vec![point(4.0, 10.0)]),
+            front(vec![point(2.0, 15.0)]),
+            front(vec![point(0.0, 15.0), point(2.0, 20.0)]),
+        ];
+        assert_eq!(hypervolumes(&fronts.each_ref()).unwrap(), [0.0, 0.25, 0.75]);
+    }
+}

@@ -1,0 +1,146 @@
+//! The figures of a report, from its data.
+
+use unyoke::{Parameter, Scale, Value};
+use unyoke_draw::Picture;
+
+use super::StudyReport;
+use crate::figures::{
+    Coordinate, Payment, TradeOffs, parallel_figure, spending_figure, trade_offs_figure,
+    values_figure, worth_figure,
+};
+use crate::front::{FrontView, PointView};
+use crate::objective::ObjectiveView;
+use crate::words::short;
+
+impl StudyReport {
+    /// The predicted front and what was measured; `None` without values, or with one objective.
+    pub fn trade_offs_picture(&self) -> Option<Picture> {
+        let front = self.front.as_ref().filter(|_| self.objectives.len() > 1)?;
+        let forecast = |point: &PointView, objective: &ObjectiveView| {
+            point.objectives.get(&objective.name).map_or([f64::NAN; 2], |f| [f.mean, f.sd])
+        };
+        let predicted = |point: &PointView| -> Vec<[f64; 2]> {
+            self.objectives.iter().map(|objective| forecast(point, objective)).collect()
+        };
+        Some(trade_offs_figure(&TradeOffs {
+            objectives: self.objectives.iter().map(ObjectiveView::title).collect(),
+            predicted: front.points.iter().map(predicted).collect(),
+            measured: self.measured(),
+        }))
+    }
+
+    /// The designs of the front side by side; `None` without values.
+    pub fn designs_picture(&self) -> Option<Picture> {
+        let points = self.front.as_ref().map(FrontView::sorted)?;
+        let parameters = self.parameters.iter().map(|p| (axis(p), shares(p, &points)));
+        let objectives = self.objectives.iter().map(|o| objective_axis(o, &points));
+        let (axes, columns): (Vec<Coordinate>, Vec<Vec<f64>>) =
+            parameters.chain(objectives).unzip();
+        let line = |i: usize| columns.iter().map(|column| column[i]).collect();
+        Some(parallel_figure(&axes, &(0..points.len()).map(line).collect::<Vec<_>>()))
+    }
+
+    /// What each evaluation gave.
+    pub fn values_picture(&self) -> Picture {
+        values_figure(&self.objective_names(), &self.payments())
+    }
+
+    /// When each objective was evaluated, and what that cost.
+    pub fn spending_picture(&self) -> Picture {
+        spending_figure(&self.objective_names(), &self.payments())
+    }
+
+    /// What continuing promised, and how the front grew; `None` before models were asked.
+    pub fn worth_picture(&self) -> Option<Picture> {
+        (!self.moments.is_empty()).then(|| worth_figure(&self.moments))
+    }
+
+    pub(super) fn objective_names(&self) -> Vec<String> {
+        self.objectives.iter().map(|objective| objective.name.clone()).collect()
+    }
+
+    fn place_of(&self, objective: &str) -> Option<usize> {
+        self.objectives.iter().position(|known| known.name == objective)
+    }
+
+    /// The evaluations that were paid for, in order.
+    pub(super) fn payments(&self) -> Vec<Payment> {
+        let mut spent = 0.0;
+        let paid = self.evaluations.iter().filter(|e| e.is_paid());
+        paid.filter_map(|e| {
+            let objective = self.place_of(&e.objective)?;
+            spent += e.cost;
+            Some(Payment { objective, spent, cost: e.cost, value: e.value })
+        })
+        .collect()
+    }
+
+    /// Values at designs where all objectives were measured, the last one of each.
+    pub(super) fn measured(&self) -> Vec<Vec<f64>> {
+        let mut designs: Vec<(&unyoke::Design, Vec<Option<f64>>)> = vec![];
+        for evaluation in &self.evaluations {
+            let (Some(value), Some(place)) =
+                (evaluation.value, self.place_of(&evaluation.objective))
+            else {
+                continue;
+            };
+            let at = designs.iter().position(|(design, _)| *design == &evaluation.design);
+            let at = at.unwrap_or_else(|| {
+                designs.push((&evaluation.design, vec![None; self.objectives.len()]));
+                designs.len() - 1
+            });
+            designs[at].1[place] = Some(value);
+        }
+        designs.into_iter().filter_map(|(_, values)| values.into_iter().collect()).collect()
+    }
+}
+
+/// The axis of an objective from its lowest to its highest expectation, and where designs stand on it.
+fn objective_axis(objective: &ObjectiveView, points: &[&PointView]) -> (Coordinate, Vec<f64>) {
+    let mean = |point: &&PointView| point.objectives.get(&objective.name).map(|f| f.mean);
+    let means: Vec<f64> = points.iter().map(|point| mean(point).unwrap_or(f64::NAN)).collect();
+    let low = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let share = |mean: &f64| if high > low { (mean - low) / (high - low) } else { 0.5 };
+    let coordinate = Coordinate { name: objective.name.clone(), ends: [short(low), short(high)] };
+    (coordinate, means.iter().map(share).collect())
+}
+
+fn axis(parameter: &Parameter) -> Coordinate {
+    let ends = match parameter {
+        Parameter::Continuous { low, high, .. } => [short(*low), short(*high)],
+        Parameter::Integer { low, high, .. } => [low.to_string(), high.to_string()],
+        Parameter::Categorical { choices, .. } => {
+            let end = |choice: Option<&String>| choice.cloned().unwrap_or_default();
+            [end(choices.first()), end(choices.last())]
+        }
+    };
+    Coordinate { name: parameter.name().to_owned(), ends }
+}
+
+/// Where each design stands between the ends of a parameter.
+fn shares(parameter: &Parameter, points: &[&PointView]) -> Vec<f64> {
+    let share = |point: &&PointView| {
+        let share = point.design.get(parameter.name()).map_or(f64::NAN, |v| share(parameter, v));
+        if share.is_finite() { share } else { 0.5 }
+    };
+    points.iter().map(share).collect()
+}
+
+fn share(parameter: &Parameter, value: &Value) -> f64 {
+    let between = |low: f64, high: f64, scale: &Scale| {
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        match scale {
+            Scale::Log => (value / low).ln() / (high / low).ln(),
+            Scale::Linear => (value - low) / (high - low),
+        }
+    };
+    match parameter {
+        Parameter::Continuous { low, high, scale, .. } => between(*low, *high, scale),
+        Parameter::Integer { low, high, scale, .. } => between(*low as f64, *high as f64, scale),
+        Parameter::Categorical { choices, .. } => {
+            let at = choices.iter().position(|choice| Some(choice.as_str()) == value.as_str());
+            at.unwrap_or(0) as f64 / choices.len().saturating_sub(1).max(1) as f64
+        }
+    }
+}

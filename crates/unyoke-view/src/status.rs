@@ -1,0 +1,186 @@
+//! How a study stands: values, failures and spending by objective, and who works on what.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use unyoke::{Design, Direction, Journal, Study};
+
+use crate::evaluations::{EvaluationView, Outcome, evaluations};
+
+/// How a study stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusView {
+    /// Name and limits.
+    #[serde(flatten)]
+    pub plan: Plan,
+    /// What the evaluations that ended have cost.
+    pub spent: f64,
+    /// What was spent, and the cost of what is under way.
+    pub committed: f64,
+    /// The objectives, in the order of the problem.
+    pub objectives: Vec<ObjectiveStatus>,
+    /// Evaluations whose result is awaited.
+    pub pending: Vec<PendingView>,
+    /// Results that came after their evaluation had been settled; they are kept and do not count.
+    pub late_results: usize,
+}
+
+/// What a study is called, where it is kept, and its limits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Where it is kept, without passwords.
+    pub store: String,
+    /// The most that may be spent.
+    pub budget: Option<f64>,
+    /// The most evaluations of single objectives, by name.
+    pub evaluations: BTreeMap<String, u64>,
+    /// Seconds that a run may take.
+    pub wall_time: Option<f64>,
+}
+
+/// How an objective stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether more or less of it is better.
+    pub direction: Direction,
+    /// The present price of an evaluation.
+    pub cost: f64,
+    /// How many values there are.
+    pub values: usize,
+    /// How many evaluations failed.
+    pub failed: usize,
+    /// How many results are awaited.
+    pub pending: usize,
+    /// What its evaluations have cost.
+    pub spent: f64,
+    /// The best value so far.
+    pub best: Option<f64>,
+}
+
+/// An evaluation whose result is awaited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingView {
+    /// Its number.
+    pub evaluation: u64,
+    /// What is measured.
+    pub objective: String,
+    /// The design that is measured.
+    pub design: Design,
+    /// Who works on it; `None` if it is orphaned and will be resumed.
+    pub owner: Option<String>,
+    /// Which attempt this is, counting from 1; 0 before the first.
+    pub attempt: u32,
+}
+
+/// Who works on what. A journal does not hold that; whoever keeps the study knows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Custody {
+    /// By the number of the evaluation.
+    pub workers: BTreeMap<u64, Worker>,
+    /// Results that came after their evaluation had been settled.
+    pub late_results: usize,
+}
+
+/// Who works on an evaluation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Worker {
+    /// `None` if it is orphaned.
+    pub owner: Option<String>,
+    /// Which attempt this is, counting from 1.
+    pub attempt: u32,
+}
+
+/// How a study stands.
+pub fn status<J: Journal>(
+    study: &Study<J>,
+    plan: Plan,
+    custody: &Custody,
+) -> unyoke::Result<StatusView> {
+    let all = evaluations(study);
+    let objectives = study.problem().objectives.iter();
+    let objectives = objectives.map(|o| Ok(objective_status(o, study.cost(&o.name)?, &all)));
+    Ok(StatusView {
+        plan,
+        spent: study.spent(),
+        committed: study.committed(),
+        objectives: objectives.collect::<unyoke::Result<_>>()?,
+        pending: pending(&all, custody),
+        late_results: custody.late_results,
+    })
+}
+
+fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView> {
+    let pending = evaluations.iter().filter(|e| e.status == Outcome::Pending);
+    let view = |e: &EvaluationView| {
+        let worker = custody.workers.get(&e.evaluation).cloned().unwrap_or_default();
+        PendingView {
+            evaluation: e.evaluation,
+            objective: e.objective.clone(),
+            design: e.design.clone(),
+            owner: worker.owner,
+            attempt: worker.attempt,
+        }
+    };
+    pending.map(view).collect()
+}
+
+fn objective_status(
+    objective: &unyoke::Objective,
+    cost: f64,
+    evaluations: &[EvaluationView],
+) -> ObjectiveStatus {
+    let of = || evaluations.iter().filter(|e| e.objective == objective.name);
+    let count = |outcome: Outcome| of().filter(|e| e.status == outcome).count();
+    let values = of().filter_map(|e| e.value);
+    let best = match objective.direction {
+        Direction::Minimise => values.reduce(f64::min),
+        Direction::Maximise => values.reduce(f64::max),
+    };
+    ObjectiveStatus {
+        name: objective.name.clone(),
+        direction: objective.direction,
+        cost,
+        values: count(Outcome::Completed),
+        failed: count(Outcome::Failed),
+        pending: count(Outcome::Pending),
+        // Not a sum: that of nothing is minus zero, and would be shown so.
+        spent: of().filter(|e| e.is_paid()).fold(0.0, |spent, e| spent + e.cost),
+        best,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke::Problem;
+
+    #[test]
+    fn objectives_are_counted_and_orphans_have_no_owner() {
+        let problem = Problem::builder().continuous("x", 0.0, 1.0).maximise("lift", 2.0);
+        let mut study = Study::new(problem.minimise("drag", 5.0).build().unwrap()).unwrap();
+        study.tell_result(Design::new().with("x", 0.5), "lift", 1.5).unwrap();
+        study.tell_result(Design::new().with("x", 0.6), "lift", 1.25).unwrap();
+        let asked = study.ask_many(3).unwrap();
+        assert_eq!(asked[1].objective, "drag");
+        study.tell_failure(asked[1].evaluation, "no licence").unwrap();
+        let worker = Worker { owner: Some("me".into()), attempt: 2 };
+        let custody = Custody { workers: [(asked[0].evaluation, worker)].into(), late_results: 1 };
+        let plan = Plan { store: "study.db".into(), budget: Some(9.0), ..Plan::default() };
+        let shown = status(&study, plan, &custody).unwrap();
+        let [lift, drag] = &shown.objectives[..] else { panic!("{shown:?}") };
+        assert_eq!((lift.values, lift.pending, lift.failed, lift.spent), (2, 2, 0, 0.0));
+        assert_eq!((lift.best, lift.cost), (Some(1.5), 2.0));
+        assert!(lift.spent.is_sign_positive(), "nothing is not minus nothing");
+        assert_eq!((drag.values, drag.failed, drag.spent, drag.best), (0, 1, 5.0, None));
+        let owners: Vec<_> =
+            shown.pending.iter().map(|p| (p.owner.as_deref(), p.attempt)).collect();
+        assert_eq!(owners, [(Some("me"), 2), (None, 0)]);
+        assert_eq!((shown.spent, shown.committed, shown.late_results), (5.0, 9.0, 1));
+        let json = serde_json::to_value(&shown).unwrap();
+        assert_eq!((&json["store"], &json["budget"]), (&"study.db".into(), &9.0.into()));
+        assert_eq!(json["objectives"][0]["direction"], "maximise");
+    }
+}

@@ -1,0 +1,207 @@
+//! Numbers, designs and amounts as people read them. The exact ones are in the data.
+
+use unyoke::{Design, Direction, Value};
+
+/// A number to about four digits; the exact one is in JSON.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// An expected value with its standard deviation, which has two digits, to the same place.
+pub fn plus_minus(mean: f64, sd: f64) -> String {
+    let place = sd.log10().floor() as i32;
+    let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
+    if !plain || !(-5..6).contains(&place) {
+        return format!("{} ± {}", short(mean), short(sd));
+    }
+    let digits = usize::try_from(1 - place).unwrap_or(0);
+    // Above a hundred the second digit stands before the point.
+    let unit = 10f64.powi((place - 1).max(0));
+    let rounded = |value: f64| if unit > 1.0 { (value / unit).round() * unit + 0.0 } else { value };
+    format!("{:.digits$} ± {:.digits$}", rounded(mean), rounded(sd))
+}
+
+/// A design in one line, its parameters in the order given.
+pub fn design<'a>(parameters: impl IntoIterator<Item = &'a str>, design: &Design) -> String {
+    one_line(&pairs(parameters, design, value))
+}
+
+/// A design in one line with all digits, for whoever is to build it.
+pub fn exact_design<'a>(parameters: impl IntoIterator<Item = &'a str>, design: &Design) -> String {
+    one_line(&pairs(parameters, design, Value::to_string))
+}
+
+fn pairs<'a>(
+    parameters: impl IntoIterator<Item = &'a str>,
+    design: &Design,
+    text: impl Fn(&Value) -> String,
+) -> String {
+    let value = |name: &str| design.get(name).map_or_else(|| "?".to_owned(), &text);
+    let pairs = parameters.into_iter().map(|name| format!("{name}={}", value(name)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// The value of a parameter: real numbers to about four digits.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Real(number) => short(*number),
+        Value::Integer(_) | Value::Choice(_) => value.to_string(),
+    }
+}
+
+/// Whether more was spent than the budget allows, by more than the rounding of a sum. A run never
+/// does that; a lower budget, or a withdrawn evaluation that was made after all, can.
+pub fn is_over_budget(spent: f64, budget: Option<f64>) -> bool {
+    budget.is_some_and(|budget| spent > budget * (1.0 + 1e-9))
+}
+
+/// What was spent, compared with what may be.
+pub fn spent_of(spent: f64, budget: Option<f64>) -> String {
+    match budget {
+        None => format!("spent {}", short(spent)),
+        Some(budget) if is_over_budget(spent, Some(budget)) => {
+            format!(
+                "spent {}, {} over the budget of {}",
+                short(spent),
+                short(spent - budget),
+                short(budget)
+            )
+        }
+        Some(budget) => format!("spent {} of {}", short(spent), short(budget)),
+    }
+}
+
+/// "minimise" or "maximise".
+pub fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Minimise => "minimise",
+        Direction::Maximise => "maximise",
+    }
+}
+
+/// "1 evaluation", "2 evaluations".
+pub fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// The text with its control characters escaped, but for ends of lines.
+pub fn visible(text: &str) -> String {
+    escaped(text, |c| c != '\n')
+}
+
+/// The text in one line, with all its control characters escaped.
+pub fn one_line(text: &str) -> String {
+    escaped(text, |_| true)
+}
+
+fn escaped(text: &str, wanted: impl Fn(char) -> bool) -> String {
+    // Beside control characters, those that turn the direction of writing around.
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match steers(c) && wanted(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_about_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (1.0 / 3.0, "0.3333"),
+            (-12.3456, "-12.35"),
+            (123_456.0, "123456"),
+            (1e7, "1.000e7"),
+            (1.5e-9, "1.500e-9"),
+            (200.0, "200"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn deviations_have_two_digits_and_means_end_where_they_do() {
+        for (mean, sd, text) in [
+            (58.9123, 0.2021, "58.91 ± 0.20"),
+            (9.9649, 0.02365, "9.965 ± 0.024"),
+            (143.123, 4.505, "143.1 ± 4.5"),
+            (-0.5, 0.1, "-0.50 ± 0.10"),
+            (1234.5, 56.7, "1234 ± 57"),
+            (1234.5, 567.8, "1230 ± 570"),
+            (123_456.0, 2345.0, "123500 ± 2300"),
+            (0.0, 123.0, "0 ± 120"),
+            (-7.0, 250_000.0, "0 ± 250000"),
+            (2.5, 0.0, "2.5 ± 0"),
+            (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
+        ] {
+            assert_eq!(plus_minus(mean, sd), text);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_within_half_of_the_last_digit() {
+        for (mean, sd) in (0..2000).map(|i| f64::from(i) + 0.5).map(|i| {
+            let size = 10f64.powf((7.3 * i) % 9.0 - 3.0).min(9e5);
+            (size * (1.7 * i).sin(), 10f64.powf((3.1 * i) % 10.0 - 4.5))
+        }) {
+            let text = plus_minus(mean, sd);
+            let (shown_mean, shown_sd) = text.split_once(" ± ").unwrap();
+            let (shown_mean, shown_sd): (f64, f64) =
+                (shown_mean.parse().unwrap(), shown_sd.parse().unwrap());
+            let is_plain = mean.abs() >= 1e-3;
+            if is_plain {
+                // Two digits of the deviation: one unit of the second is a tenth of the first.
+                let unit = 10f64.powf(sd.log10().floor() - 1.0);
+                assert!((shown_sd - sd).abs() <= 0.5001 * unit, "{sd}: {text}");
+                assert!((shown_mean - mean).abs() <= 0.5001 * unit, "{mean}: {text}");
+                let units = shown_sd / unit;
+                assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn spending_beyond_the_budget_is_called_so() {
+        assert_eq!(spent_of(2.0, None), "spent 2");
+        assert_eq!(spent_of(2.0, Some(3.0)), "spent 2 of 3");
+        assert_eq!(spent_of(0.1 + 0.2, Some(0.3)), "spent 0.3 of 0.3");
+        assert_eq!(spent_of(2.0, Some(1.0)), "spent 2, 1 over the budget of 1");
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_instead() {
+        assert_eq!(visible("a\u{1b}[31mb\u{7}\nc\u{9b}"), "a\\u{1b}[31mb\\u{7}\nc\\u{9b}");
+        assert_eq!(one_line("a\nb\tc\u{202e}d"), "a\\nb\\tc\\u{202e}d");
+        assert_eq!(visible("± größer 🦀"), "± größer 🦀");
+    }
+
+    #[test]
+    fn designs_are_written_in_the_order_asked_for() {
+        let built = Design::new().with("length", 1.0 / 3.0).with("kind", "red\noak").with("n", 12);
+        assert_eq!(design(["n", "length", "kind"], &built), "n=12 length=0.3333 kind=red\\noak");
+        assert_eq!(exact_design(["length", "m"], &built), "length=0.3333333333333333 m=?");
+    }
+}

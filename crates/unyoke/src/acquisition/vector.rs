@@ -1,0 +1,572 @@
+//! Knowledge gradient of a measurement of several outputs, and within constraints.
+//!
+//! For weights λ, design x'_j is worth F_j · λ · (μ_j − r): F_j is the probability that it is feasible,
+//! and an infeasible design is worth the reference point r. Measuring outputs S at x turns means
+//! into μ_kj + β_kj Z_k, one standard normal Z_k for each output of S, and the probability that
+//! constraint c holds into Φ((μ_cj + β_cj Z_c − limit_c)/t_cj), t² = s² − β². At a node z of the other
+//! normals, the values of designs are lines in the Z of one objective:
+//!
+//! a_j(z) = F_j(z) (λ · (μ_j − r) + Σ_k λ_k β_kj z_k),  b_j(z) = F_j(z) λ_m β_mj.
+//!
+//! They are compared with the line of the design that is best now, j*. What the node adds is
+//! max_j a_j(z) − a_j*(z), which is not negative, and the gain of the remaining Z over that maximum, a
+//! sum of non-negative terms. No two maxima are subtracted, and everything is carried in log form.
+//!
+//! Without constraints F = 1, and r cancels: then this is Eq. (5)-(6) for the vector of the outputs in
+//! S. With all objectives in S it is maKG, with one C-MOKG.
+
+use super::{Evaluator, Scalarised, Standing};
+use crate::surrogate::Place;
+use unyoke_math::envelope::{Envelope, SlopeOrder};
+use unyoke_math::gp::{Adjoint, Candidate, FixedSet, Query};
+use unyoke_math::{Points, Result, normal, sobol};
+
+/// Nodes and weights for an expectation over independent standard normals.
+#[derive(Debug, Clone)]
+pub(super) struct Nodes {
+    points: Points,
+    weights: Vec<f64>,
+}
+
+/// Equal intervals of the trapezoidal rule, this far to either side, for one normal; Sobol' points
+/// for several.
+const INTERVALS: usize = 24;
+const REACH: f64 = 6.0;
+const QMC_NODES: usize = 64;
+
+impl Nodes {
+    /// The usual nodes for an expectation over this many normals.
+    pub(super) fn new(normals: usize) -> Result<Self> {
+        match normals {
+            0 => Self::sobol(0, 1),
+            1 => Self::trapezoid(REACH, INTERVALS),
+            _ => Self::sobol(normals, QMC_NODES),
+        }
+    }
+
+    pub(super) fn trapezoid(reach: f64, intervals: usize) -> Result<Self> {
+        let step = 2.0 * reach / intervals as f64;
+        let nodes = (0..=intervals).map(|i| step * i as f64 - reach);
+        let weights: Vec<f64> = nodes.clone().map(|z| step * normal::pdf(z)).collect();
+        Ok(Self { points: Points::from_rows(1, nodes.map(|z| [z]))?, weights })
+    }
+
+    fn sobol(normals: usize, count: usize) -> Result<Self> {
+        let points = sobol::normals(normals, count, 0)?;
+        Ok(Self { points, weights: vec![1.0 / count as f64; count] })
+    }
+}
+
+/// What is observed, and the nodes over which is averaged.
+#[derive(Debug, Clone)]
+pub(super) struct Observed {
+    objectives: Vec<usize>,
+    constraints: Vec<usize>,
+    nodes: Nodes,
+}
+
+impl Observed {
+    pub(super) fn new(places: &[Place]) -> Result<Self> {
+        let normals = places.len();
+        let has_objective = places.iter().any(|place| matches!(place, Place::Objective(_)));
+        Self::with_nodes(places, Nodes::new(normals - usize::from(has_objective))?)
+    }
+
+    pub(super) fn with_nodes(places: &[Place], nodes: Nodes) -> Result<Self> {
+        let objective = |place: &Place| match place {
+            Place::Objective(m) => Some(*m),
+            Place::Constraint(_) => None,
+        };
+        let constraint = |place: &Place| match place {
+            Place::Constraint(c) => Some(*c),
+            Place::Objective(_) => None,
+        };
+        Ok(Self {
+            objectives: places.iter().filter_map(objective).collect(),
+            constraints: places.iter().filter_map(constraint).collect(),
+            nodes,
+        })
+    }
+}
+
+/// The gain of measuring these outputs.
+pub(super) fn evaluator<'a>(shared: &'a Scalarised<'a>, observed: &'a Observed) -> Evaluator<'a> {
+    let mut work = Work::new(shared, observed);
+    Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+}
+
+/// One output that is observed: how the designs of all lines would move.
+#[derive(Debug, Clone, Default)]
+struct Moves {
+    candidate: Candidate,
+    /// Variance of the observation, with its noise.
+    variance: f64,
+    /// β_j = cov(f(x'_j), f(x))/√variance; the candidate's own is last.
+    slopes: Vec<f64>,
+}
+
+/// An evaluator with its buffers. Lines are the designs of the set, and last the candidate.
+struct Work<'a> {
+    shared: &'a Scalarised<'a>,
+    observed: &'a Observed,
+    /// Feasibility of each design as far as it does not depend on what is observed.
+    base: Vec<f64>,
+    /// λ · (μ_j − r) per weight vector.
+    intercepts: Points,
+    twin: Option<usize>,
+    objectives: Vec<Moves>,
+    constraints: Vec<Moves>,
+    /// Gradient of each objective's mean at the candidate.
+    mean_gradients: Vec<Vec<f64>>,
+    /// Constraints that are not observed, at the candidate.
+    queries: Vec<Query>,
+    /// For each node, F_j(z).
+    feasibility: Points,
+    order: SlopeOrder,
+    envelope: Envelope,
+    sums: Sums,
+}
+
+/// A gain and its derivatives, in units of e^(log_scale): ordinary numbers however small the gain.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    log_scale: f64,
+    gain: f64,
+    /// In β_j of each observed objective, objective by objective.
+    objective_slopes: Vec<f64>,
+    /// In β_j of each observed constraint, constraint by constraint.
+    constraint_slopes: Vec<f64>,
+    /// In the means of all objectives at the candidate.
+    means: Vec<f64>,
+    /// In mean and variance of each observed constraint at the candidate.
+    constraint_means: Vec<f64>,
+    constraint_variances: Vec<f64>,
+    /// In the candidate's base feasibility.
+    base: f64,
+}
+
+impl Sums {
+    fn clear(&mut self, lines: usize, outputs: [usize; 3]) {
+        let [objectives, observed, constraints] = outputs;
+        (self.log_scale, self.gain, self.base) = (f64::NEG_INFINITY, 0.0, 0.0);
+        for (sums, count) in [
+            (&mut self.objective_slopes, observed * lines),
+            (&mut self.constraint_slopes, constraints * lines),
+            (&mut self.means, objectives),
+            (&mut self.constraint_means, constraints),
+            (&mut self.constraint_variances, constraints),
+        ] {
+            sums.clear();
+            sums.resize(count, 0.0);
+        }
+    }
+
+    /// The factor that turns quantities in units of e^(log_scale) into those of the sums; where
+    /// the new ones are larger, the sums are converted instead.
+    fn align(&mut self, log_scale: f64) -> f64 {
+        if log_scale <= self.log_scale {
+            return (log_scale - self.log_scale).exp();
+        }
+        let shrink = (self.log_scale - log_scale).exp();
+        self.log_scale = log_scale;
+        self.gain *= shrink;
+        self.base *= shrink;
+        let slopes = self.objective_slopes.iter_mut().chain(&mut self.constraint_slopes);
+        let own = self.means.iter_mut().chain(&mut self.constraint_means);
+        for sum in slopes.chain(own).chain(&mut self.constraint_variances) {
+            *sum *= shrink;
+        }
+        1.0
+    }
+}
+
+/// Below this a rise of the best line is none: its inverse would not be a number.
+const NO_RISE: f64 = 1e-290;
+
+/// Derivatives of what a node adds in one line.
+#[derive(Clone, Copy)]
+struct LineAdjoint {
+    line: usize,
+    intercept: f64,
+    slope: f64,
+}
+
+/// Where a weight vector and a node meet.
+struct Meeting<'a> {
+    q: usize,
+    node: usize,
+    /// The observed objective whose Z is in closed form, by its place among those observed.
+    inner: Option<usize>,
+    /// λ · (μ_j − r) moved to the node.
+    utilities: &'a [f64],
+}
+
+impl<'a> Work<'a> {
+    fn new(shared: &'a Scalarised<'a>, observed: &'a Observed) -> Self {
+        Self {
+            shared,
+            observed,
+            base: shared.base_feasibility(&observed.constraints),
+            intercepts: shared.intercepts.clone(),
+            twin: None,
+            objectives: vec![Moves::default(); observed.objectives.len()],
+            constraints: vec![Moves::default(); observed.constraints.len()],
+            mean_gradients: vec![],
+            queries: vec![Query::default(); shared.surrogate.constraints.len()],
+            feasibility: Points::new(0),
+            order: SlopeOrder::default(),
+            envelope: Envelope::default(),
+            sums: Sums::default(),
+        }
+    }
+
+    fn lines(&self) -> usize {
+        self.intercepts.dim()
+    }
+
+    /// Log of the gain at `x`, averaged over the weight vectors.
+    fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
+        self.place_candidate(x)?;
+        self.fill_feasibility()?;
+        let counts = [self.shared.objectives(), self.objectives.len(), self.constraints.len()];
+        self.sums.clear(self.lines(), counts);
+        for q in 0..self.shared.weights.len() {
+            self.add_weight_vector(q)?;
+        }
+        if let Some(gradient) = gradient {
+            self.write_gradient(x, gradient)?;
+        }
+        let mean = self.sums.gain / self.shared.weights.len() as f64;
+        Ok(self.sums.log_scale + mean.ln())
+    }
+
+    /// Computes what all models say about `x`.
+    fn place_candidate(&mut self, x: &[f64]) -> Result<()> {
+        let shared = self.shared;
+        self.twin = shared.twin(x);
+        let moved = self.observed.objectives.iter().map(|m| &shared.sets[*m]);
+        for (moves, set) in self.objectives.iter_mut().zip(moved) {
+            moves.place(set, x, self.twin)?;
+        }
+        let moved = self.observed.constraints.iter().map(|c| &shared.constraint_sets[*c]);
+        for (moves, set) in self.constraints.iter_mut().zip(moved) {
+            moves.place(&set.set, x, self.twin)?;
+        }
+        self.mean_gradients.clear();
+        let mut means = Vec::with_capacity(shared.objectives());
+        for belief in &shared.surrogate.objectives {
+            let mut gradient = vec![0.0; x.len()];
+            means.push(belief.mean_with_gradient(x, 1.0, &mut gradient)?);
+            self.mean_gradients.push(gradient);
+        }
+        let last = self.lines() - 1;
+        for q in 0..shared.weights.len() {
+            let row = self.intercepts.row_mut(q);
+            let own = || shared.intercept(q, &means);
+            row[last] = self.twin.map_or_else(own, |twin| row[twin]);
+        }
+        self.base[last] = match self.twin {
+            Some(twin) => self.base[twin],
+            None => self.base_at(x)?,
+        };
+        Ok(())
+    }
+
+    /// The candidate's feasibility as far as it does not depend on what is observed.
+    fn base_at(&mut self, x: &[f64]) -> Result<f64> {
+        let mut product = 1.0;
+        for (c, constraint) in self.shared.surrogate.constraints.iter().enumerate() {
+            if !self.observed.constraints.contains(&c) {
+                constraint.belief.gp.query_into(x, &mut self.queries[c])?;
+                product *= constraint.probability(self.queries[c].prediction());
+            }
+        }
+        Ok(product)
+    }
+
+    /// F_j(z) for every node and line.
+    fn fill_feasibility(&mut self) -> Result<()> {
+        let nodes = &self.observed.nodes;
+        self.feasibility = Points::zeros(self.lines(), nodes.points.len());
+        let first = self.objectives.len().saturating_sub(1);
+        for g in 0..nodes.points.len() {
+            let row = self.feasibility.row_mut(g);
+            row.copy_from_slice(&self.base);
+            for (i, (moves, c)) in
+                self.constraints.iter().zip(&self.observed.constraints).enumerate()
+            {
+                let z = nodes.points.row(g)[first + i];
+                for (j, f) in row.iter_mut().enumerate() {
+                    let standing = standing(self.shared, *c, moves, j, self.twin);
+                    *f *= normal::cdf(standing.at(moves.slopes[j], z));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_weight_vector(&mut self, q: usize) -> Result<()> {
+        let shared = self.shared;
+        let factors: Vec<f64> =
+            self.observed.objectives.iter().map(|m| shared.factor(q, *m)).collect();
+        // The closed form goes to the objective that moves the lines most: what is left to the
+        // nodes is then as smooth as it can be.
+        let moves: Vec<f64> =
+            self.objectives.iter().zip(&factors).map(|(m, f)| f * m.variance.sqrt()).collect();
+        let inner = (!moves.is_empty()).then(|| highest(&moves));
+        let best = self.best_now(q);
+        let observed = self.observed;
+        let (mut utilities, mut raised) = (vec![0.0; self.lines()], vec![0.0; self.lines()]);
+        let mut slopes = vec![0.0; self.lines()];
+        let mut is_sorted = false;
+        for (node, z) in observed.nodes.points.rows().enumerate() {
+            utilities.copy_from_slice(self.intercepts.row(q));
+            let outer = (0..self.objectives.len()).filter(|s| Some(*s) != inner);
+            for (s, z) in outer.zip(z) {
+                for (u, beta) in utilities.iter_mut().zip(&self.objectives[s].slopes) {
+                    *u += factors[s] * beta * z;
+                }
+            }
+            let feasibility = self.feasibility.row(node);
+            let top_now = feasibility[best] * utilities[best];
+            for (j, a) in raised.iter_mut().enumerate() {
+                *a = feasibility[j] * utilities[j] - top_now;
+            }
+            if let Some(s) = inner
+                && !(is_sorted && self.constraints.is_empty())
+            {
+                for (j, b) in slopes.iter_mut().enumerate() {
+                    *b = feasibility[j] * factors[s] * self.objectives[s].slopes[j];
+                }
+                self.order.sort(&slopes)?;
+                is_sorted = true;
+            }
+            let meeting = Meeting { q, node, inner, utilities: &utilities };
+            self.add_rise(&meeting, &raised, best);
+            if inner.is_some() {
+                self.add_closed_form(&meeting, &raised)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The line that is worth most now, as the nodes see it.
+    fn best_now(&self, q: usize) -> usize {
+        let nodes = &self.observed.nodes;
+        let mut expected = vec![0.0; self.lines()];
+        for (row, weight) in self.feasibility.rows().zip(&nodes.weights) {
+            for ((e, f), a) in expected.iter_mut().zip(row).zip(self.intercepts.row(q)) {
+                *e += weight * f * a;
+            }
+        }
+        highest(&expected)
+    }
+
+    /// Adds by how much the best line at a node lies above the one that is best now.
+    fn add_rise(&mut self, meeting: &Meeting<'_>, raised: &[f64], best: usize) {
+        let top = highest(raised);
+        if raised[top] > NO_RISE {
+            let weight = self.observed.nodes.weights[meeting.node];
+            let unit = self.sums.align(raised[top].ln()) * weight;
+            self.sums.gain += unit;
+            let intercept = unit / raised[top];
+            self.share(meeting, LineAdjoint { line: top, intercept, slope: 0.0 });
+            self.share(meeting, LineAdjoint { line: best, intercept: -intercept, slope: 0.0 });
+        }
+    }
+
+    /// Adds what the remaining Z gains over the best line at a node.
+    fn add_closed_form(&mut self, meeting: &Meeting<'_>, raised: &[f64]) -> Result<()> {
+        let gain = self.order.gain(raised, 1.0, &mut self.envelope)?;
+        if gain.scaled > 0.0 {
+            let weight = self.observed.nodes.weights[meeting.node];
+            let unit = self.sums.align(gain.log_scale) * weight;
+            self.sums.gain += unit * gain.scaled;
+            let envelope = std::mem::take(&mut self.envelope);
+            for line in envelope.gradient() {
+                let (intercept, slope) = (unit * line.intercept, unit * line.slope);
+                self.share(meeting, LineAdjoint { line: line.line, intercept, slope });
+            }
+            self.envelope = envelope;
+        }
+        Ok(())
+    }
+
+    /// Adds the derivatives of a gain whose derivatives in one line these are.
+    fn share(&mut self, meeting: &Meeting<'_>, adjoint: LineAdjoint) {
+        let Meeting { q, node, inner, utilities } = *meeting;
+        let LineAdjoint { line: j, intercept, slope } = adjoint;
+        let (lines, observed, shared) = (self.lines(), self.observed, self.shared);
+        let z = observed.nodes.points.row(node);
+        let feasibility = self.feasibility.row(node)[j];
+        let outer = (0..self.objectives.len()).filter(|s| Some(*s) != inner);
+        let outer: Vec<(usize, f64)> = outer.zip(z).map(|(s, z)| (s, intercept * z)).collect();
+        let mut by_feasibility = intercept * utilities[j];
+        if let Some(s) = inner {
+            let factor = shared.factor(q, observed.objectives[s]);
+            by_feasibility += slope * factor * self.objectives[s].slopes[j];
+            self.sums.objective_slopes[s * lines + j] += slope * feasibility * factor;
+        }
+        for (s, by_slope) in outer {
+            let factor = shared.factor(q, observed.objectives[s]);
+            self.sums.objective_slopes[s * lines + j] += by_slope * feasibility * factor;
+        }
+        let is_own = j == lines - 1;
+        if is_own {
+            for (k, sum) in self.sums.means.iter_mut().enumerate() {
+                *sum += intercept * feasibility * shared.factor(q, k);
+            }
+        }
+        if shared.is_constrained() && by_feasibility != 0.0 {
+            self.share_feasibility(node, j, by_feasibility);
+        }
+    }
+
+    /// Adds the derivatives of a gain whose derivative in F_j(z) this is.
+    fn share_feasibility(&mut self, node: usize, j: usize, by_feasibility: f64) {
+        let (lines, observed) = (self.lines(), self.observed);
+        let first = self.objectives.len().saturating_sub(1);
+        let z = observed.nodes.points.row(node);
+        let stand = |i: usize| {
+            let c = observed.constraints[i];
+            standing(self.shared, c, &self.constraints[i], j, self.twin)
+        };
+        let at = |i: usize| stand(i).at(self.constraints[i].slopes[j], z[first + i]);
+        let probabilities: Vec<f64> =
+            (0..observed.constraints.len()).map(|i| normal::cdf(at(i))).collect();
+        let is_own = j == lines - 1;
+        if is_own {
+            self.sums.base += by_feasibility * probabilities.iter().product::<f64>();
+        }
+        for i in 0..observed.constraints.len() {
+            let others = (0..probabilities.len()).filter(|other| *other != i);
+            let others: f64 = others.map(|other| probabilities[other]).product();
+            let by_probability = by_feasibility * self.base[j] * others;
+            let (g, beta) = (at(i), self.constraints[i].slopes[j]);
+            let rest = stand(i).rest(beta);
+            let density = by_probability * normal::pdf(g);
+            self.sums.constraint_slopes[i * lines + j] +=
+                density * (z[first + i] / rest.sqrt() + g * beta / rest);
+            if is_own {
+                self.sums.constraint_means[i] += density / rest.sqrt();
+                self.sums.constraint_variances[i] -= 0.5 * density * g / rest;
+            }
+        }
+    }
+
+    /// Gradient of the logarithm: chain rule through slopes, variances, means and feasibility.
+    fn write_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<()> {
+        let (shared, lines) = (self.shared, self.lines());
+        gradient.fill(0.0);
+        // Where nothing can be gained there is no direction to go.
+        if self.sums.gain == 0.0 {
+            return Ok(());
+        }
+        for (sum, own) in self.sums.means.iter().zip(&self.mean_gradients) {
+            gradient.iter_mut().zip(own).for_each(|(g, slope)| *g += sum * slope);
+        }
+        for (s, moves) in self.objectives.iter().enumerate() {
+            let set = &shared.sets[self.observed.objectives[s]];
+            let slopes = &self.sums.objective_slopes[s * lines..][..lines];
+            let part = moves.pull_back(set, slopes, [0.0, 0.0])?;
+            gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+        }
+        for (i, moves) in self.constraints.iter().enumerate() {
+            let set = &shared.constraint_sets[self.observed.constraints[i]].set;
+            let slopes = &self.sums.constraint_slopes[i * lines..][..lines];
+            let own = [self.sums.constraint_means[i], self.sums.constraint_variances[i]];
+            let part = moves.pull_back(set, slopes, own)?;
+            gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+        }
+        if self.sums.base != 0.0 {
+            // A candidate that is a design of the set took that one's feasibility.
+            self.base_at(x)?;
+            self.add_base_gradient(gradient);
+        }
+        gradient.iter_mut().for_each(|g| *g /= self.sums.gain);
+        Ok(())
+    }
+
+    fn add_base_gradient(&self, gradient: &mut [f64]) {
+        let constraints = &self.shared.surrogate.constraints;
+        let free = || (0..constraints.len()).filter(|c| !self.observed.constraints.contains(c));
+        for c in free() {
+            let others = free().filter(|other| *other != c);
+            let others = others.map(|c| constraints[c].probability(self.queries[c].prediction()));
+            let weight = self.sums.base * others.product::<f64>();
+            let [mean, variance] = constraints[c].slopes(self.queries[c].prediction());
+            let gp = &constraints[c].belief.gp;
+            let part = gp.gradient(&self.queries[c], weight * mean, weight * variance);
+            gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+        }
+    }
+}
+
+impl Moves {
+    /// Computes how observing at `x` would move the designs of the set, and `x` itself, which may be
+    /// one of them.
+    fn place(
+        &mut self,
+        set: &FixedSet<'_>,
+        x: &[f64],
+        twin: Option<usize>,
+    ) -> Result<()> {
+        set.evaluate(x, &mut self.candidate)?;
+        let own = self.candidate.prediction().variance;
+        self.variance = own + set.noise();
+        let deviation = self.variance.sqrt();
+        self.slopes.clear();
+        if deviation == 0.0 {
+            // Nothing to learn where the value is known exactly.
+            self.slopes.resize(set.len() + 1, 0.0);
+            return Ok(());
+        }
+        self.slopes.extend(self.candidate.covariances().iter().map(|k| k / deviation));
+        let own = own / deviation;
+        self.slopes.push(twin.map_or(own, |twin| self.slopes[twin]));
+        Ok(())
+    }
+
+    /// The gradient in x of a quantity with these derivatives in the slopes, and in mean and
+    /// variance at the candidate.
+    ///
+    /// β_j = k_j/√v with v = variance + noise, so ∂β_j/∂v = −β_j/2v; the candidate's own slope is
+    /// variance/√v.
+    fn pull_back(
+        &self,
+        set: &FixedSet<'_>,
+        by_slopes: &[f64],
+        [by_mean, by_variance]: [f64; 2],
+    ) -> Result<Vec<f64>> {
+        let deviation = self.variance.sqrt();
+        if deviation == 0.0 {
+            return Ok(vec![0.0; set.dim()]);
+        }
+        let (designs, own) = by_slopes.split_at(by_slopes.len() - 1);
+        let covariances: Vec<f64> = designs.iter().map(|slope| slope / deviation).collect();
+        let all: f64 = by_slopes.iter().zip(&self.slopes).map(|(b, beta)| b * beta).sum();
+        let variance = by_variance + own[0] / deviation - 0.5 * all / self.variance;
+        set.gradient(&self.candidate, Adjoint { mean: by_mean, variance, covariances: &covariances })
+    }
+}
+
+/// Where line j stands with respect to constraint c.
+fn standing(
+    shared: &Scalarised<'_>,
+    c: usize,
+    moves: &Moves,
+    j: usize,
+    twin: Option<usize>,
+) -> Standing {
+    let set = &shared.constraint_sets[c];
+    let prediction = || moves.candidate.prediction();
+    match set.variances.get(j).map(|_| j).or(twin) {
+        Some(j) => set.standing(j),
+        None => Standing::new(prediction(), set.limit),
+    }
+}
+
+/// Index of the largest value, the first of equals.
+fn highest(values: &[f64]) -> usize {
+    (0..values.len()).fold(0, |best, j| if values[j] > values[best] { j } else { best })
+}
