@@ -114,13 +114,16 @@ fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Problem;
+    use unyoke::{Config, Initial, Problem};
 
     #[test]
     fn every_fate_of_an_evaluation_is_shown() {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 5.0);
-        let mut study = Study::new(problem.build().unwrap()).unwrap();
+        let initial = Initial { designs: Some(4), ..Initial::default() };
+        let config = Config { initial, ..Config::default() };
+        let mut study = Study::with_config(problem.build().unwrap(), config, 1).unwrap();
         study.tell_result(Design::new().with("x", 0.5), "drag", 1.5).unwrap();
+        // With the imported one, three make four initial designs.
         let asked = study.ask_many(4).unwrap();
         study.tell(asked[0].evaluation, 2.5).unwrap();
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
@@ -132,7 +135,7 @@ mod tests {
             ("initial", "completed"),
             ("initial", "failed"),
             ("initial", "withdrawn"),
-            ("initial", "pending"),
+            ("chosen", "pending"),
         ];
         assert_eq!(words, expected);
         assert_eq!(shown[0].value, Some(1.5));
