@@ -30,7 +30,7 @@ fn a_run_spends_its_budget_and_shows_the_front() {
     assert!(stderr(&output).contains("part of the initial design"), "{}", stderr(&output));
     assert_complete(&place, 18.0);
     let page = fs::read_to_string(place.path("study.html")).unwrap();
-    assert!(page.starts_with("<!doctype html>") && page.contains("<svg"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg"));
 
     let again = place.json(&["run"]);
     assert_eq!((again["spent"].as_f64(), again["finished"].as_u64()), (Some(18.0), Some(0)));

@@ -17,7 +17,7 @@ use crate::summary::{FamilyRuns, Metric, Runs, read_all};
 use crate::table::{Row, write_whole};
 use crate::target::Target;
 use std::path::{Path, PathBuf};
-use unyoke::{Algorithm, Status, Study};
+use unyoke::{Algorithm, Evaluation, Study};
 use unyoke_draw::Picture;
 use unyoke_draw::page::{Figure, Page, Runs as RunCount, Section, Table};
 use unyoke_math::Points;
@@ -160,7 +160,7 @@ fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
     let long = |rows: &[Row]| initial(rows).is_some_and(|initial| rows.len() >= initial + longest);
     let Some((&id, rows)) = runs.iter().find(|(_, rows)| long(rows)) else { return Ok(None) };
     let instance = instance(family, id)?;
-    if instance.problem.objectives.len() != 2 {
+    if instance.problem.outputs.len() != 2 {
         return Ok(None);
     }
     let target = Target::of(&instance)?;
@@ -170,7 +170,7 @@ fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
         let study = replay(&instance, &target, CONVERGENCE, &protocol, &rows[..first + count])?;
         moment(&instance, &study, count)
     };
-    let names = |m: usize| instance.problem.objectives[m].name.clone();
+    let names = |m: usize| instance.problem.outputs[m].name.clone();
     let picture = convergence_figure(&Convergence {
         objectives: [names(0), names(1)],
         front: pairs(&target.front),
@@ -193,7 +193,7 @@ fn moment(instance: &Instance, study: &Study, count: usize) -> Result<Convergenc
     let predicted = front.points.iter().zip(recommendation.predicted.rows());
     let predicted = predicted.map(|(point, mean)| Predicted {
         mean: [mean[0], mean[1]],
-        deviation: [point.objectives[0].sd, point.objectives[1].sd],
+        deviation: [point.outputs[0].sd, point.outputs[1].sd],
     });
     let title = match count {
         0 => "Initial designs only".to_owned(),
@@ -209,19 +209,17 @@ fn moment(instance: &Instance, study: &Study, count: usize) -> Result<Convergenc
 
 /// Values at designs where both objectives were observed.
 fn observed(instance: &Instance, study: &Study) -> Vec<[f64; 2]> {
-    let told = |m: usize| {
-        study.evaluations().iter().filter(move |e| e.objective == m).filter_map(move |e| {
-            match e.status {
-                Status::Told(value) => Some((e.design.to_string(), instance.sign(m) * value)),
-                _ => None,
-            }
-        })
+    let values = |m: usize| {
+        let value = move |e: &Evaluation| {
+            Some((e.design.to_string(), instance.sign(m) * e.reading(m)?.value))
+        };
+        study.evaluations().iter().filter_map(value)
     };
     let both = |(design, first): (String, f64)| {
-        let second = told(1).find(|(other, _)| *other == design)?.1;
+        let second = values(1).find(|(other, _)| *other == design)?.1;
         Some([first, second])
     };
-    told(0).filter_map(both).collect()
+    values(0).filter_map(both).collect()
 }
 
 fn instance(family: &FamilyRuns, id: u32) -> Result<Instance> {
@@ -235,14 +233,14 @@ fn problem(family: &FamilyRuns) -> Result<Option<Plate>> {
     let Some(&id) = ids.min() else { return Ok(None) };
     let instance = instance(family, id)?;
     let problem = &instance.problem;
-    if problem.parameters.len() != 2 || problem.objectives.len() != 2 {
+    if problem.parameters.len() != 2 || problem.outputs.len() != 2 {
         return Ok(None);
     }
     let at = |i: usize| i as f64 / (GRID - 1) as f64;
     let nodes = (0..GRID * GRID).map(|i| [at(i % GRID), at(i / GRID)]);
     let values = instance.values(&Points::from_rows(2, nodes)?)?;
     let field = |m: usize| Field {
-        name: problem.objectives[m].name.clone(),
+        name: problem.outputs[m].name.clone(),
         columns: GRID,
         rows: GRID,
         values: values.rows().map(|row| row[m]).collect(),

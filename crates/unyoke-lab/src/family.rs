@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::instance::{Instance, Truth};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use unyoke::{GammaPrior, KnownHyper, Objective, Priors, Problem};
+use unyoke::{GammaPrior, KnownHyper, Output, Priors, Problem};
 use unyoke_math::Points;
 use unyoke_math::data::Data;
 use unyoke_math::gp::Gp;
@@ -96,10 +96,9 @@ impl Family {
                 outputscale: Some(GammaPrior { shape: 2.0, rate: 0.15 }),
                 noise: Some(GammaPrior { shape: 1.1, rate: 0.05 }),
             };
-            let objective =
-                Objective::maximise(format!("f{}", m + 1), costs[m]).with_priors(priors);
-            let objective = if noise[m] > 0.0 { objective.noisy() } else { objective };
-            builder = builder.objective(objective);
+            let output = Output::maximise(format!("f{}", m + 1)).with_priors(priors);
+            let output = if noise[m] > 0.0 { output.noisy() } else { output };
+            builder = builder.measured(output, costs[m]);
         }
         Ok(builder.build()?)
     }

@@ -25,7 +25,7 @@ pub(crate) fn read_initial(path: &Path, instances: &mut [Instance]) -> Result<()
         let entry = entries.iter().find(|entry| entry.id == instance.id);
         let entry = entry.ok_or_else(|| refuse("is missing"))?;
         let (inputs, objectives) =
-            (instance.problem.parameters.len(), instance.problem.objectives.len());
+            (instance.problem.parameters.len(), instance.problem.outputs.len());
         let fits = |rows: &[Vec<f64>], width: usize| {
             rows.iter().all(|row| row.len() == width && row.iter().all(|v| v.is_finite()))
         };

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::formulas::{Formula, Input};
-use unyoke::{Design, Direction, Parameter, Problem};
+use unyoke::{Cost, Design, Direction, Parameter, Problem};
 use unyoke_math::Points;
 use unyoke_math::gp::Gp;
 
@@ -88,9 +88,18 @@ impl Instance {
         self.problem.parameters.iter().map(value).collect()
     }
 
+    /// What measuring an objective costs: each is measured alone.
+    pub fn cost(&self, objective: usize) -> f64 {
+        match self.problem.measurements[objective].cost {
+            Cost::Constant(cost) => cost,
+            // Test problems have constant costs only.
+            _ => f64::NAN,
+        }
+    }
+
     /// 1 for an objective to be maximised, -1 for one to be minimised.
     pub fn sign(&self, objective: usize) -> f64 {
-        match self.problem.objectives[objective].direction {
+        match self.problem.outputs[objective].direction() {
             Direction::Maximise => 1.0,
             Direction::Minimise => -1.0,
         }

@@ -21,11 +21,11 @@ pub struct Recommendation {
 impl Recommendation {
     /// The predicted front of a study on `instance`.
     pub fn new(instance: &Instance, front: &Front) -> Result<Self> {
-        let objectives = instance.problem.objectives.len();
+        let objectives = instance.problem.outputs.len();
         let unit = front.points.iter().map(|point| instance.to_unit(&point.design));
         let designs = Points::from_rows(instance.problem.parameters.len(), unit)?;
         let means = front.points.iter().map(|point| {
-            let forecast = point.objectives.iter().enumerate();
+            let forecast = point.outputs.iter().enumerate();
             forecast.map(|(m, f)| instance.sign(m) * f.mean).collect::<Vec<f64>>()
         });
         let predicted = Points::from_rows(objectives, means)?;

@@ -44,8 +44,9 @@ impl Protocol {
 
     /// Settings of the method, with the problem's own reference point for those who want one.
     fn config(&self, instance: &Instance, target: &Target, method: Method) -> Config {
-        let objectives = instance.problem.objectives.iter().enumerate();
-        let reference = objectives
+        let reference = instance
+            .problem
+            .objectives()
             .map(|(m, objective)| (objective.name.clone(), instance.sign(m) * target.reference[m]))
             .collect::<BTreeMap<_, _>>();
         let inputs = instance.problem.parameters.len();
@@ -79,8 +80,7 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let mut rows = initial_rows(instance, method);
     let mut study = replay(instance, target, method, protocol, &rows)?;
-    let costs = instance.problem.objectives.iter().map(|objective| objective.cost);
-    let each: f64 = costs.sum();
+    let each: f64 = (0..instance.problem.outputs.len()).map(|m| instance.cost(m)).sum();
     let initial = each * study.config().initial.designs.unwrap_or(0) as f64;
     let mut spent = rows.last().map_or(0.0, |row| row.cumulative_cost);
     loop {
@@ -112,7 +112,7 @@ pub fn run(
             method,
             step: rows.len() + 1,
             design: instance.coordinates(&suggestion.design),
-            objective: suggestion.objective,
+            objective: suggestion.measurement,
             value,
             cost: suggestion.cost,
             cumulative_cost: spent,
@@ -128,7 +128,8 @@ fn initial_rows(instance: &Instance, method: Method) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let Some(initial) = &instance.initial else { return rows };
     for (design, values) in initial.designs.rows().zip(initial.values.rows()) {
-        for (objective, &value) in instance.problem.objectives.iter().zip(values) {
+        for ((m, objective), &value) in instance.problem.objectives().zip(values) {
+            let cost = instance.cost(m);
             let before = rows.last().map_or(0.0, |row| row.cumulative_cost);
             rows.push(Row {
                 instance: instance.id,
@@ -137,8 +138,8 @@ fn initial_rows(instance: &Instance, method: Method) -> Vec<Row> {
                 design: design.to_vec(),
                 objective: objective.name.clone(),
                 value,
-                cost: objective.cost,
-                cumulative_cost: before + objective.cost,
+                cost,
+                cumulative_cost: before + cost,
                 metrics: None,
                 suggest_seconds: 0.0,
                 metrics_seconds: 0.0,
@@ -157,17 +158,19 @@ pub(crate) fn replay(
     rows: &[Row],
 ) -> Result<Study> {
     let config = protocol.config(instance, target, method);
-    let initial = config.initial.designs.unwrap_or(0) * instance.problem.objectives.len();
+    let initial = config.initial.designs.unwrap_or(0) * instance.problem.outputs.len();
     let seed = protocol.seed_for(instance);
     let problem = instance.problem.clone();
     let mut records = vec![Record::from(Event::Created { problem, config, seed })];
     for (i, row) in rows.iter().enumerate() {
-        let (evaluation, value) = (i as u64, row.value);
+        let evaluation = i as u64;
         let names = instance.problem.parameters.iter().map(Parameter::name);
         let design = names.zip(&row.design).fold(Design::new(), |d, (name, &x)| d.with(name, x));
-        let (objective, cost, initial) = (row.objective.clone(), row.cost, i < initial);
-        records.push(Event::Asked { evaluation, design, objective, cost, initial }.into());
-        records.push(Event::Told { evaluation, value }.into());
+        let (measurement, cost, initial) = (row.objective.clone(), row.cost, i < initial);
+        records.push(Event::Asked { evaluation, design, measurement, cost, initial }.into());
+        let values = BTreeMap::from([(row.objective.clone(), row.value.into())]);
+        let (missing, cost, design) = (None, None, None);
+        records.push(Event::Measured { evaluation, values, missing, cost, design }.into());
     }
     let mut journal = MemoryJournal::default();
     journal.append(0, &records).map_err(unyoke::Error::from)?;
@@ -182,7 +185,7 @@ fn observe(
     protocol: &Protocol,
     suggestion: &Suggestion,
 ) -> Result<f64> {
-    let m = instance.problem.objective_index(&suggestion.objective)?;
+    let m = instance.problem.output_index(&suggestion.measurement)?;
     let truth = instance.value(&suggestion.design, m)?;
     if instance.noise[m] == 0.0 {
         return Ok(truth);
@@ -205,8 +208,7 @@ fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metric
 /// Whether the initial designs are evaluated and, where all objectives are evaluated together, the
 /// latest design is.
 fn is_complete(instance: &Instance, study: &Study) -> bool {
-    let counts: Vec<usize> =
-        (0..instance.problem.objectives.len()).map(|m| count(study, m)).collect();
+    let counts: Vec<usize> = (0..instance.problem.outputs.len()).map(|m| count(study, m)).collect();
     let initial = study.config().initial.designs.unwrap_or(0);
     let together = study.config().algorithm.is_coupled();
     counts.iter().all(|&n| n >= initial && (!together || n == counts[0]))
@@ -214,19 +216,19 @@ fn is_complete(instance: &Instance, study: &Study) -> bool {
 
 /// Values of an objective so far.
 fn count(study: &Study, objective: usize) -> usize {
-    let told = study.evaluations().iter().filter(|e| matches!(e.status, Status::Told(_)));
-    told.filter(|evaluation| evaluation.objective == objective).count()
+    study.evaluations().iter().filter(|e| e.reading(objective).is_some()).count()
 }
 
 /// Hypervolume of the values observed at designs where every objective was.
 fn observed_hypervolume(instance: &Instance, target: &Target, study: &Study) -> Result<f64> {
-    let objectives = instance.problem.objectives.len();
+    let objectives = instance.problem.outputs.len();
     let mut designs: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     for evaluation in study.evaluations() {
-        if let Status::Told(value) = evaluation.status {
-            let values = designs.entry(evaluation.design.to_string()).or_default();
-            values.resize(objectives, None);
-            values[evaluation.objective] = Some(instance.sign(evaluation.objective) * value);
+        let Status::Completed(results) = &evaluation.status else { continue };
+        let values = designs.entry(evaluation.design.to_string()).or_default();
+        values.resize(objectives, None);
+        for (m, reading) in results.iter() {
+            values[m] = Some(instance.sign(m) * reading.value);
         }
     }
     let complete =

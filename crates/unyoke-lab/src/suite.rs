@@ -5,7 +5,7 @@ use crate::family::{self, Family};
 use crate::formulas::Formula;
 use crate::instance::{Instance, Truth};
 use std::path::Path;
-use unyoke::{Direction, Objective, Problem};
+use unyoke::{Direction, Output, Problem};
 
 /// A set of test problems that have a name in common.
 #[derive(Debug, Clone)]
@@ -80,8 +80,8 @@ impl Suite {
         };
         for instance in instances {
             let known = family.true_hyper(&instance.noise);
-            for (objective, hyper) in instance.problem.objectives.iter_mut().zip(known) {
-                objective.hyper = Some(hyper);
+            for (output, hyper) in instance.problem.outputs.iter_mut().zip(known) {
+                output.hyper = Some(hyper);
             }
         }
         Ok(())
@@ -133,14 +133,14 @@ fn formula_instance(formula: &Formula, id: u32, source: &Source<'_>) -> Result<I
     for input in &formula.inputs {
         builder = builder.continuous(input.name.clone(), input.low, input.high);
     }
-    for (m, output) in formula.objectives.iter().enumerate() {
-        let (name, cost) = (output.name.clone(), source.costs[m]);
-        let objective = match output.direction {
-            Direction::Maximise => Objective::maximise(name, cost),
-            Direction::Minimise => Objective::minimise(name, cost),
+    for (m, objective) in formula.objectives.iter().enumerate() {
+        let name = objective.name.clone();
+        let output = match objective.direction {
+            Direction::Maximise => Output::maximise(name),
+            Direction::Minimise => Output::minimise(name),
         };
-        builder =
-            builder.objective(if source.noise[m] > 0.0 { objective.noisy() } else { objective });
+        let output = if source.noise[m] > 0.0 { output.noisy() } else { output };
+        builder = builder.measured(output, source.costs[m]);
     }
     Ok(Instance {
         family: formula.name.to_owned(),

@@ -37,8 +37,7 @@ impl Target {
     pub fn of(instance: &Instance) -> Result<Self> {
         let nsga2 =
             Nsga2 { population: 1000, generations: 100, offspring: 1000, ..Nsga2::default() };
-        let (dim, objectives) =
-            (instance.problem.parameters.len(), instance.problem.objectives.len());
+        let (dim, objectives) = (instance.problem.parameters.len(), instance.problem.outputs.len());
         // A wrong shape makes the search end with its error.
         let values = |x: &Points| instance.values(x).unwrap_or_else(|_| Points::new(objectives));
         let found = nsga2.run(dim, &Points::new(dim), 0, values)?.front()?;

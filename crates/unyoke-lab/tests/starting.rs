@@ -74,7 +74,7 @@ fn initial_data_that_do_not_fit_are_refused_with_the_instance() {
 fn true_hyper_parameters_are_known_instead_of_fitted() {
     let settings = Settings { hyper: Hyper::True, ..Settings::usual("observationnoise").unwrap() };
     let instance = &settings.instances(&[0]).unwrap()[0];
-    let hyper = |m: usize| instance.problem.objectives[m].hyper.clone().unwrap();
+    let hyper = |m: usize| instance.problem.outputs[m].hyper.clone().unwrap();
     assert_eq!((hyper(0).lengthscales, hyper(0).noise), (vec![0.4], 1.0));
     assert_eq!((hyper(1).lengthscales, hyper(1).noise), (vec![0.4], 0.0));
     let formula = Settings { hyper: Hyper::True, ..Settings::usual("zdt1").unwrap() };

@@ -155,7 +155,8 @@ impl Store {
         for record in records {
             match record.event {
                 Event::Asked { evaluation, .. } => effects.asked.push(evaluation),
-                Event::Told { evaluation, .. }
+                Event::Measured { evaluation, .. }
+                | Event::Told { evaluation, .. }
                 | Event::Failed { evaluation, .. }
                 | Event::Withdrawn { evaluation } => effects.settled.push(evaluation),
                 _ => {}

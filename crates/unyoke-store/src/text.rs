@@ -66,16 +66,19 @@ fn checksum(position: i64, text: &str) -> i64 {
 /// The records as lines that stand at positions from `at` on.
 ///
 /// Each is read back before anybody relies on it: JSON has no NaN and would quietly turn it into
-/// something that can never be read again.
+/// something that can never be read again, or that is read as something else.
 pub(crate) fn write(location: &str, at: i64, records: &[Record]) -> Result<Vec<Line>> {
     let write_one = |(index, record): (usize, &Record)| {
-        let text = serde_json::to_string(record)?;
-        serde_json::from_str::<Record>(&text)?;
+        let text = serde_json::to_string(record).map_err(|error| error.to_string())?;
+        let back: Record = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        if back != *record {
+            return Err("it would be read as something else".to_owned());
+        }
         Ok(Line::new(at.saturating_add(index as i64), text))
     };
-    let lines: serde_json::Result<_> = records.iter().enumerate().map(write_one).collect();
-    lines.map_err(|error| {
-        let reason = format!("a record cannot be written: {error}");
+    let lines: std::result::Result<_, String> = records.iter().enumerate().map(write_one).collect();
+    lines.map_err(|reason| {
+        let reason = format!("a record cannot be written: {reason}");
         Error::Failed { location: location.to_owned(), reason }
     })
 }
@@ -100,10 +103,16 @@ fn damaged(location: &str, position: i64, reason: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Event;
+    use unyoke::{Event, Reading};
 
-    fn told(value: f64) -> Record {
-        Event::Told { evaluation: 0, value }.into()
+    fn measured(reading: impl Into<Reading>, cost: Option<f64>) -> Record {
+        let values = [("f".to_owned(), reading.into())].into();
+        let (missing, design) = (None, None);
+        Event::Measured { evaluation: 0, values, missing, cost, design }.into()
+    }
+
+    fn value(value: f64) -> Record {
+        measured(value, None)
     }
 
     /// A line of a time before checksums.
@@ -113,17 +122,22 @@ mod tests {
 
     #[test]
     fn records_come_back_from_text() {
-        let records = [0.1 + 0.2, -0.0].map(told);
+        let records = [0.1 + 0.2, -0.0].map(value);
         let lines = write("here", 7, &records).unwrap();
         assert_eq!(read("here", 7, &lines).unwrap(), records);
     }
 
     #[test]
     fn what_json_cannot_hold_is_refused_before_it_is_written() {
-        let Error::Failed { reason, .. } = write("here", 0, &[told(f64::NAN)]).unwrap_err() else {
-            panic!("a journal was spoilt")
-        };
-        assert!(reason.contains("cannot be written"), "{reason}");
+        let uncertain = |sd| Reading { value: 1.0, sd: Some(sd) };
+        for bad in [f64::NAN, f64::INFINITY] {
+            for record in [value(bad), measured(uncertain(bad), None), measured(1.0, Some(bad))] {
+                let Error::Failed { reason, .. } = write("here", 0, &[record]).unwrap_err() else {
+                    panic!("a journal was spoilt")
+                };
+                assert!(reason.contains("cannot be written"), "{reason}");
+            }
+        }
     }
 
     #[test]
@@ -139,8 +153,8 @@ mod tests {
 
     #[test]
     fn one_other_digit_is_noticed_and_so_are_lines_that_trade_places() {
-        let lines = write("here", 0, &[told(0.125), told(0.25)]).unwrap();
-        for (from, to) in [("0.125", "0.124"), ("0.125", "1.125"), ("\"format\":1", "\"format\":9")]
+        let lines = write("here", 0, &[value(0.125), value(0.25)]).unwrap();
+        for (from, to) in [("0.125", "0.124"), ("0.125", "1.125"), ("\"format\":2", "\"format\":9")]
         {
             let text = lines[0].text.replace(from, to);
             let error = read("here", 0, &[Line { text, ..lines[0].clone() }]).unwrap_err();
@@ -155,7 +169,8 @@ mod tests {
     #[test]
     fn lines_without_checksum_are_read() {
         let text = r#"{"format":1,"event":"told","evaluation":0,"value":0.5}"#;
-        assert_eq!(read("here", 0, &[old(0, text)]).unwrap(), [told(0.5)]);
+        let told = Record { format: 1, event: Event::Told { evaluation: 0, value: 0.5 } };
+        assert_eq!(read("here", 0, &[old(0, text)]).unwrap(), [told]);
     }
 
     #[test]
@@ -176,12 +191,13 @@ mod tests {
 
     #[test]
     fn a_newer_record_is_refused_before_it_is_parsed() {
-        let text = r#"{"format":2,"event":"merged","studies":[1,2]}"#;
-        let newer = Error::NewerRecord { found: 2, known: FORMAT };
-        assert_eq!(read("here", 0, &[old(0, text)]).unwrap_err(), newer);
+        let found = FORMAT + 1;
+        let text = format!(r#"{{"format":{found},"event":"merged","studies":[1,2]}}"#);
+        let newer = Error::NewerRecord { found, known: FORMAT };
+        assert_eq!(read("here", 0, &[old(0, &text)]).unwrap_err(), newer);
     }
 
-    /// A record of the present format with something in it that is not known here.
+    /// A record of a format that is read here, with something in it that is not known here.
     fn newer_content(text: &str) {
         for line in [old(3, text), Line::new(3, text.to_owned())] {
             let error = read("here", 3, &[line]).unwrap_err();
@@ -190,8 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_in_the_present_format_is_from_a_newer_version() {
-        newer_content(r#"{"format":1,"event":"merged","studies":[1,2]}"#);
+    fn what_is_not_known_in_a_known_format_is_from_a_newer_version() {
+        for format in 1..=FORMAT {
+            let text = format!(r#"{{"format":{format},"event":"merged","studies":[1,2]}}"#);
+            newer_content(&text);
+        }
         let setting = r#"{"format":1,"event":"created","problem":{"parameters":[{"type":"continuous",
             "name":"x","low":0.0,"high":1.0}],"objectives":[{"name":"f","direction":"maximise",
             "cost":1.0}]},"config":{"not_invented_yet":1},"seed":1}"#;

@@ -3,10 +3,10 @@
 
 mod places;
 
-use places::{File, Memory, Place, Postgres, parts, record};
+use places::{File, Memory, Place, Postgres, measured, parts, record, told};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use unyoke::{Config, Design, Event, Journal, JournalError, Problem, Record, Study};
+use unyoke::{Config, Design, Event, FORMAT, Journal, JournalError, Problem, Record, Study};
 use unyoke_store::{Error, Lease, LeaseState, Store};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -28,6 +28,7 @@ promises! {
     clones_in_several_threads_lose_nothing
     a_reopened_store_goes_on
     numbers_keep_every_bit
+    records_of_format_1_are_kept_beside_those_of_today
     ten_thousand_records_are_kept
     any_text_is_kept
     eight_workers_claim_each_evaluation_once
@@ -170,14 +171,26 @@ fn numbers_keep_every_bit<P: Place>() {
     let place = P::new();
     let mut store = place.begin();
     let values = [0.1 + 0.2, 5e-324, f64::MIN_POSITIVE, f64::MAX, -0.0, 1e22, 1.0 / 3.0, -1e-300];
-    let told = values.map(|value| Record::from(Event::Told { evaluation: u64::MAX, value }));
-    store.append(1, &told).unwrap();
+    store.append(1, &values.map(|value| measured(u64::MAX, value))).unwrap();
     for (record, value) in place.open().read(1).unwrap().iter().zip(values) {
-        let Event::Told { evaluation: u64::MAX, value: back } = record.event else {
+        let Event::Measured { evaluation: u64::MAX, values: back, .. } = &record.event else {
             panic!("{record:?}")
         };
-        assert_eq!(back.to_bits(), value.to_bits());
+        assert_eq!(back["f"].value.to_bits(), value.to_bits());
     }
+}
+
+fn records_of_format_1_are_kept_beside_those_of_today<P: Place>() {
+    let place = P::new();
+    let mut store = place.create();
+    store.append(0, &[told(0, 0.5), told(1, 0.25)]).unwrap();
+    let mut later = place.open();
+    assert_eq!(later.read(0).unwrap(), [told(0, 0.5), told(1, 0.25)]);
+    later.append(2, &[measured(2, 0.125)]).unwrap();
+    let records = place.open().read(0).unwrap();
+    assert_eq!(records, [told(0, 0.5), told(1, 0.25), measured(2, 0.125)]);
+    let formats: Vec<u32> = records.iter().map(|record| record.format).collect();
+    assert_eq!(formats, [1, 1, FORMAT]);
 }
 
 fn ten_thousand_records_are_kept<P: Place>() {
@@ -279,8 +292,8 @@ fn the_first_free_evaluations_of_a_list_are_claimed<P: Place>() {
 }
 
 fn asked(evaluation: u64) -> Record {
-    let (design, objective) = (Design::new().with("x", 0.5), "f".to_owned());
-    Event::Asked { evaluation, design, objective, cost: 1.0, initial: true }.into()
+    let (design, measurement) = (Design::new().with("x", 0.5), "f".to_owned());
+    Event::Asked { evaluation, design, measurement, cost: 1.0, initial: true }.into()
 }
 
 fn what_a_worker_asks_for_is_claimed_in_the_same_step<P: Place>() {
@@ -306,14 +319,14 @@ fn what_a_worker_settles_is_released_in_the_same_step<P: Place>() {
     let place = P::new();
     let mut study = place.begin();
     study.work_as("ann", MINUTE).unwrap();
-    study.append(1, &[asked(0), asked(1), asked(2), asked(3)]).unwrap();
+    study.append(1, &[asked(0), asked(1), asked(2), asked(3), asked(4)]).unwrap();
     let other = place.open();
-    other.claim(4, "bob", MINUTE).unwrap().unwrap();
-    let told = |evaluation| Record::from(Event::Told { evaluation, value: 0.5 });
-    study.append(5, &[told(0), record(1, "failed")]).unwrap();
-    study.append(7, &[Event::Withdrawn { evaluation: 2 }.into(), told(4)]).unwrap();
+    other.claim(5, "bob", MINUTE).unwrap().unwrap();
+    study.append(6, &[measured(0, 0.5), record(1, "failed")]).unwrap();
+    study.append(8, &[Event::Withdrawn { evaluation: 2 }.into(), told(3, 0.5)]).unwrap();
+    study.append(10, &[measured(5, 0.5)]).unwrap();
     let live: Vec<bool> = other.leases().unwrap().iter().map(|status| status.is_live()).collect();
-    assert_eq!(live, [false, false, false, true, true], "the last is somebody else's");
+    assert_eq!(live, [false, false, false, false, true, true], "the last is somebody else's");
 }
 
 fn a_live_lease_keeps_everybody_else_out<P: Place>() {
@@ -522,7 +535,7 @@ fn steps<J: Journal>(
     for step in 0..count {
         let suggestion = study.ask().unwrap();
         let width = suggestion.design.real("width").unwrap();
-        let value = if suggestion.objective == "mass" { width } else { 1.0 / width };
+        let value = if suggestion.measurement == "mass" { width } else { 1.0 / width };
         match step {
             3 => study.tell_failure(suggestion.evaluation, "the mesh broke").unwrap(),
             _ => study.tell(suggestion.evaluation, value).unwrap(),

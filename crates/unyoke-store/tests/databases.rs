@@ -4,7 +4,9 @@
 mod places;
 mod wire;
 
-use places::{Place, Postgres, Shared, client, record, server, unique, with_parameter};
+use places::{
+    Place, Postgres, Shared, client, measured, record, server, told, unique, with_parameter,
+};
 use std::net::TcpListener;
 use std::time::Duration;
 use unyoke::{Design, Event, FORMAT, Journal, JournalError};
@@ -171,8 +173,8 @@ fn a_lease_that_came_with_an_append_whose_answer_was_lost_is_ours() {
     let wire = Wire::new();
     let mut store = Store::open(&wire.location(&place)).unwrap();
     store.work_as("me", MINUTE).unwrap();
-    let (design, objective) = (Design::new().with("x", 0.5), "f".to_owned());
-    let asked = Event::Asked { evaluation: 0, design, objective, cost: 1.0, initial: true };
+    let (design, measurement) = (Design::new().with("x", 0.5), "f".to_owned());
+    let asked = Event::Asked { evaluation: 0, design, measurement, cost: 1.0, initial: true };
     wire.swallow("SELECT 1", 2);
     assert!(store.append(1, &[asked.clone().into()]).unwrap_err().is_passing());
     store.append(1, &[asked.into()]).unwrap();
@@ -247,7 +249,7 @@ fn a_statement_that_takes_too_long_is_trouble_that_passes() {
 fn one_altered_digit_is_noticed() {
     let place = Postgres::new();
     let mut store = place.begin();
-    store.append(1, &[Event::Told { evaluation: 3, value: 0.125 }.into()]).unwrap();
+    store.append(1, &[measured(3, 0.125)]).unwrap();
     place.execute(
         "UPDATE unyoke.journal SET record = replace(record, '0.125', '0.126') WHERE study = $1",
     );
@@ -310,8 +312,7 @@ fn an_older_layout_is_brought_up_to_date_by_one_of_many() {
             let database = &database;
             scope.spawn(move || {
                 let store = Store::open(&database.location()).unwrap();
-                let told = Event::Told { evaluation: 3, value: 0.5 };
-                assert_eq!(store.read(0).unwrap(), [told.into()]);
+                assert_eq!(store.read(0).unwrap(), [told(3, 0.5)]);
                 store.claim(worker, "me", Duration::from_secs(1)).unwrap().unwrap();
             });
         }

@@ -3,14 +3,14 @@
 
 mod places;
 
-use places::{File, Place, record};
+use places::{File, Place, measured, record, told};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use unyoke::{Event, FORMAT, Journal, JournalError};
+use unyoke::{FORMAT, Journal, JournalError};
 use unyoke_store::{Error, Location, Store};
 
 fn open(path: &Path) -> Result<Store, Error> {
@@ -195,7 +195,7 @@ fn a_missing_record_is_damage() {
 #[test]
 fn one_altered_digit_is_noticed() {
     let place = closed();
-    place.open().append(200, &[Event::Told { evaluation: 3, value: 0.125 }.into()]).unwrap();
+    place.open().append(200, &[measured(3, 0.125)]).unwrap();
     place.open().append(201, &[record(201, "after")]).unwrap();
     let thief = Connection::open(place.path()).unwrap();
     let alter =
@@ -217,6 +217,7 @@ fn what_a_newer_version_added_is_not_called_damage() {
     for text in [
         r#"{"format":1,"event":"merged","studies":[1,2]}"#,
         r#"{"format":1,"event":"told","evaluation":3,"value":0.5,"weight":2}"#,
+        r#"{"format":2,"event":"measured","evaluation":3,"values":{"f":0.5},"weight":2}"#,
     ] {
         newer.execute(insert, [text]).unwrap();
         let error = place.open().read(0).unwrap_err().to_string();
@@ -318,7 +319,7 @@ fn an_older_layout_is_brought_up_to_date() {
     let place = File::new();
     Connection::open(place.path()).unwrap().execute_batch(LAYOUT_1).unwrap();
     let store = place.open();
-    assert_eq!(store.read(0).unwrap(), [Event::Told { evaluation: 3, value: 0.5 }.into()]);
+    assert_eq!(store.read(0).unwrap(), [told(3, 0.5)]);
     store.clone().append(1, &[record(1, "with a checksum")]).unwrap();
     assert_eq!(place.open().read(0).unwrap().len(), 2);
     assert!(store.claim(3, "me", Duration::from_secs(1)).unwrap().is_some());

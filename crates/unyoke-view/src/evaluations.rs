@@ -11,13 +11,13 @@ pub struct EvaluationView {
     /// What is measured.
     pub objective: String,
     /// What became of it.
-    pub status: Outcome,
+    pub status: EvaluationStatus,
     /// The value, if it is completed.
     pub value: Option<f64>,
     /// The price when it was asked for; 0 if it was imported.
     pub cost: f64,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: EvaluationOrigin,
     /// Why it failed, if it did.
     pub reason: Option<String>,
     /// The design that is measured.
@@ -27,7 +27,7 @@ pub struct EvaluationView {
 /// What became of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EvaluationStatus {
     /// Its result is awaited.
     Pending,
     /// It has a value.
@@ -38,7 +38,7 @@ pub enum Outcome {
     Withdrawn,
 }
 
-impl Outcome {
+impl EvaluationStatus {
     /// The word that stands for it in JSON and in tables.
     pub fn word(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Outcome {
 /// Where an evaluation comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum EvaluationOrigin {
     /// Measured elsewhere; it cost the study nothing.
     Imported,
     /// Part of the initial design.
@@ -62,7 +62,7 @@ pub enum Origin {
     Chosen,
 }
 
-impl Origin {
+impl EvaluationOrigin {
     /// The word that stands for it in JSON and in tables.
     pub fn word(self) -> &'static str {
         match self {
@@ -76,8 +76,8 @@ impl Origin {
 impl EvaluationView {
     /// Whether it counts as spent: it was asked for, and ended.
     pub fn is_paid(&self) -> bool {
-        self.origin != Origin::Imported
-            && matches!(self.status, Outcome::Completed | Outcome::Failed)
+        self.origin != EvaluationOrigin::Imported
+            && matches!(self.status, EvaluationStatus::Completed | EvaluationStatus::Failed)
     }
 }
 
@@ -89,15 +89,15 @@ pub fn evaluations<J: Journal>(study: &Study<J>) -> Vec<EvaluationView> {
 
 fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
     let (status, value, reason) = match &evaluation.status {
-        Status::Pending => (Outcome::Pending, None, None),
-        Status::Told(value) => (Outcome::Completed, Some(*value), None),
-        Status::Failed(reason) => (Outcome::Failed, None, Some(reason.clone())),
-        Status::Withdrawn => (Outcome::Withdrawn, None, None),
+        Status::Pending => (EvaluationStatus::Pending, None, None),
+        Status::Told(value) => (EvaluationStatus::Completed, Some(*value), None),
+        Status::Failed(reason) => (EvaluationStatus::Failed, None, Some(reason.clone())),
+        Status::Withdrawn => (EvaluationStatus::Withdrawn, None, None),
     };
     let origin = match (evaluation.asked, evaluation.initial) {
-        (false, _) => Origin::Imported,
-        (true, true) => Origin::Initial,
-        (true, false) => Origin::Chosen,
+        (false, _) => EvaluationOrigin::Imported,
+        (true, true) => EvaluationOrigin::Initial,
+        (true, false) => EvaluationOrigin::Chosen,
     };
     EvaluationView {
         evaluation: evaluation.id,
@@ -114,13 +114,16 @@ fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Problem;
+    use unyoke::{Config, Initial, Problem};
 
     #[test]
     fn every_fate_of_an_evaluation_is_shown() {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 5.0);
-        let mut study = Study::new(problem.build().unwrap()).unwrap();
+        let initial = Initial { designs: Some(4), ..Initial::default() };
+        let config = Config { initial, ..Config::default() };
+        let mut study = Study::with_config(problem.build().unwrap(), config, 1).unwrap();
         study.tell_result(Design::new().with("x", 0.5), "drag", 1.5).unwrap();
+        // With the imported one, three make four initial designs.
         let asked = study.ask_many(4).unwrap();
         study.tell(asked[0].evaluation, 2.5).unwrap();
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
@@ -132,7 +135,7 @@ mod tests {
             ("initial", "completed"),
             ("initial", "failed"),
             ("initial", "withdrawn"),
-            ("initial", "pending"),
+            ("chosen", "pending"),
         ];
         assert_eq!(words, expected);
         assert_eq!(shown[0].value, Some(1.5));

@@ -32,7 +32,7 @@ mod explanation;
 mod status;
 mod report;
 
-pub use evaluations::{EvaluationView, Origin, Outcome, evaluations};
+pub use evaluations::{EvaluationOrigin, EvaluationStatus, EvaluationView, evaluations};
 pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
 };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unyoke::{Design, Direction, Journal, Study};
 
-use crate::evaluations::{EvaluationView, Outcome, evaluations};
+use crate::evaluations::{EvaluationStatus, EvaluationView, evaluations};
 
 /// How a study stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ pub fn status<J: Journal>(
 }
 
 fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView> {
-    let pending = evaluations.iter().filter(|e| e.status == Outcome::Pending);
+    let pending = evaluations.iter().filter(|e| e.status == EvaluationStatus::Pending);
     let view = |e: &EvaluationView| {
         let worker = custody.workers.get(&e.evaluation).cloned().unwrap_or_default();
         PendingView {
@@ -133,7 +133,7 @@ fn objective_status(
     evaluations: &[EvaluationView],
 ) -> ObjectiveStatus {
     let of = || evaluations.iter().filter(|e| e.objective == objective.name);
-    let count = |outcome: Outcome| of().filter(|e| e.status == outcome).count();
+    let count = |outcome: EvaluationStatus| of().filter(|e| e.status == outcome).count();
     let values = of().filter_map(|e| e.value);
     let best = match objective.direction {
         Direction::Minimise => values.reduce(f64::min),
@@ -143,9 +143,9 @@ fn objective_status(
         name: objective.name.clone(),
         direction: objective.direction,
         cost,
-        values: count(Outcome::Completed),
-        failed: count(Outcome::Failed),
-        pending: count(Outcome::Pending),
+        values: count(EvaluationStatus::Completed),
+        failed: count(EvaluationStatus::Failed),
+        pending: count(EvaluationStatus::Pending),
         // Not a sum: that of nothing is minus zero, and would be shown so.
         spent: of().filter(|e| e.is_paid()).fold(0.0, |spent, e| spent + e.cost),
         best,

@@ -37,13 +37,25 @@ pub(crate) trait Shared: Place {
 
 /// A record that says who wrote it.
 pub(crate) fn record(evaluation: u64, writer: &str) -> Record {
-    Event::Failed { evaluation, reason: writer.to_owned() }.into()
+    Event::Failed { evaluation, reason: writer.to_owned(), cost: None }.into()
+}
+
+/// A record of the only value of an evaluation.
+pub(crate) fn measured(evaluation: u64, value: f64) -> Record {
+    let values = [("f".to_owned(), value.into())].into();
+    let (missing, cost, design) = (None, None, None);
+    Event::Measured { evaluation, values, missing, cost, design }.into()
+}
+
+/// The same as the first version wrote it.
+pub(crate) fn told(evaluation: u64, value: f64) -> Record {
+    Record { format: 1, event: Event::Told { evaluation, value } }
 }
 
 /// Number and writer of a [`record`].
 pub(crate) fn parts(record: &Record) -> (u64, &str) {
     match &record.event {
-        Event::Failed { evaluation, reason } => (*evaluation, reason),
+        Event::Failed { evaluation, reason, .. } => (*evaluation, reason),
         other => panic!("somebody else wrote {other:?}"),
     }
 }

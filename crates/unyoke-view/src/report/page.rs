@@ -5,7 +5,7 @@ use unyoke_draw::Picture;
 use unyoke_draw::page::{Cell, Figure, Page, Section, Table};
 
 use super::StudyReport;
-use crate::evaluations::{EvaluationView, Outcome};
+use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::explanation::OptionView;
 use crate::figures::Payment;
 use crate::front::{FrontView, PointView};
@@ -17,7 +17,8 @@ const FAILURES: usize = 20;
 impl StudyReport {
     /// The report as a page.
     pub fn page(&self) -> Page {
-        let values = self.evaluations.iter().filter(|e| e.status == Outcome::Completed).count();
+        let values =
+            self.evaluations.iter().filter(|e| e.status == EvaluationStatus::Completed).count();
         let sections = [
             self.trade_offs_section(),
             self.designs_section(),
@@ -111,7 +112,7 @@ impl StudyReport {
 
     /// What failed last, and why; nothing if nothing did.
     fn failures_section(&self) -> Option<Section> {
-        let failed = self.evaluations.iter().rev().filter(|e| e.status == Outcome::Failed);
+        let failed = self.evaluations.iter().rev().filter(|e| e.status == EvaluationStatus::Failed);
         let row = |e: &EvaluationView| {
             let reason = e.reason.clone().unwrap_or_default();
             let at = design(self.parameter_names(), &e.design);

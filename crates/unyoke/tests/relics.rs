@@ -1,0 +1,71 @@
+//! Studies that earlier versions left behind open, say the same, and go on.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use serde_json::Value;
+use unyoke::{FORMAT, Front, Journal, MemoryJournal, Record, Status, Study};
+
+/// A study of format 1 with failed, pending, withdrawn and imported evaluations and a cost that
+/// changed: its journal, and the front that the program of that time showed. Change nothing in them.
+const JOURNAL: &str = include_str!("../../unyoke-cli/tests/relics/format-1/journal.jsonl");
+const FRONT: &str = include_str!("../../unyoke-cli/tests/relics/format-1/front.json");
+
+fn open() -> (Study, MemoryJournal) {
+    let records: Vec<Record> =
+        JOURNAL.lines().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert!(records.iter().all(|record| record.format == 1));
+    let mut journal = MemoryJournal::default();
+    journal.append(0, &records).unwrap();
+    (Study::open(journal.clone()).unwrap(), journal)
+}
+
+fn assert_close(now: f64, then: &Value) {
+    let then = then.as_f64().unwrap();
+    assert!((now - then).abs() <= 1e-9 * then.abs(), "{now} is shown, {then} was");
+}
+
+fn assert_same_front(front: &Front) {
+    let then: Value = serde_json::from_str(FRONT).unwrap();
+    let points = then["points"].as_array().unwrap();
+    assert_eq!(front.points.len(), points.len());
+    for (point, then) in front.points.iter().zip(points) {
+        assert_eq!(serde_json::to_value(&point.design).unwrap(), then["design"]);
+        for (name, forecast) in front.outputs.iter().zip(&point.outputs) {
+            let then = &then["objectives"][name];
+            assert_close(forecast.mean, &then["mean"]);
+            assert_close(forecast.sd, &then["sd"]);
+            assert_eq!(serde_json::to_value(&forecast.measured).unwrap(), then["measured"]);
+        }
+    }
+}
+
+#[test]
+fn a_study_of_format_1_has_the_front_and_the_costs_that_it_had() {
+    let (study, _) = open();
+    assert_same_front(&study.front(20).unwrap());
+    let count = |wanted: &str| {
+        study.evaluations().iter().filter(|e| e.status.word() == wanted).count()
+    };
+    assert_eq!(["completed", "failed", "pending", "withdrawn"].map(count), [29, 4, 1, 1]);
+    assert_eq!(study.evaluations()[18].status.word(), "failed");
+    assert_eq!(*study.cost("stiffness").unwrap(), 9.0.into());
+    assert_eq!(study.spent(), study.spent_on("mass").unwrap() + study.spent_on("stiffness").unwrap());
+}
+
+#[test]
+fn a_study_of_format_1_goes_on_in_the_format_of_today() {
+    let (mut study, journal) = open();
+    let before = JOURNAL.lines().count() as u64;
+    let asked = study.ask().unwrap();
+    study.tell(asked.evaluation, 0.5).unwrap();
+    // One that the program of that time had asked for, and one that it had seen fail.
+    study.tell(34, 2.5).unwrap();
+    study.retry(18).unwrap();
+    let added = journal.read(before).unwrap();
+    assert_eq!(added.len(), 4);
+    assert!(added.iter().all(|record| record.format == FORMAT));
+    let reopened = Study::open(journal).unwrap();
+    assert_eq!(reopened.evaluations(), study.evaluations());
+    assert_eq!(reopened.evaluations()[34].reading(1), Some(2.5.into()));
+    assert_eq!(reopened.evaluations()[18].status, Status::Pending);
+    assert_eq!(reopened.suggest().unwrap(), study.suggest().unwrap());
+}
