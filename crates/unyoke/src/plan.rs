@@ -96,8 +96,8 @@ fn filling(history: &History, designs: &Sobol, origin: Origin, allowed: Allowed<
 }
 
 /// Initial evaluations that are still to be made: how many there were of which measurement, the
-/// one that is furthest behind first. Values from elsewhere count; failures are made up for, within
-/// reason.
+/// one that is furthest behind first. Values from elsewhere count. Failures teach something too:
+/// they are made up for until there are half the values, within reason.
 fn behind(history: &History) -> Vec<(usize, usize)> {
     let counts = initial_counts(&history.config.initial, &history.problem);
     let behind = |(m, count): (usize, &usize)| {
@@ -105,7 +105,8 @@ fn behind(history: &History) -> Vec<(usize, usize)> {
         let have = |k: &usize| history.count(*k) + history.pending(*k).count();
         let have = outputs.iter().map(have).min().unwrap_or(0);
         let tried = history.asked().filter(|e| e.initial && e.measurement == Some(m)).count();
-        (have < *count && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
+        let enough = if tried < *count { *count } else { count.div_ceil(2) };
+        (have < enough && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
     behind.sort_unstable();
@@ -174,10 +175,12 @@ fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
 fn new_design(history: &History, designs: &Sobol, count: usize, m: usize) -> Option<Vec<f64>> {
     const TRIES: usize = 256;
     let outputs = history.problem.outputs_of(m);
-    let gave = |e: &&Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
+    let gave = |e: &Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
+    // Where another measurement failed, this one may well fail too.
+    let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
     let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
     let evaluated: HashSet<Vec<u64>> =
-        standing.filter(gave).map(|e| key(history.point(e.id))).collect();
+        standing.filter(|e| gave(e) || failed(e)).map(|e| key(history.point(e.id))).collect();
     let mut designs = (0..count + TRIES).map(|i| design(history, designs, i));
     designs.find(|x| !evaluated.contains(&key(x)))
 }
@@ -186,7 +189,10 @@ fn new_design(history: &History, designs: &Sobol, count: usize, m: usize) -> Opt
 fn design(history: &History, designs: &Sobol, index: usize) -> Vec<f64> {
     let mut u = vec![0.0; history.space.parameters()];
     designs.point(index as u32, &mut u);
-    history.space.from_cube(&u)
+    // As a history would hold it: bounds are not exact in binary, and a design that was evaluated
+    // must be recognised to the last bit.
+    let x = history.space.from_cube(&u);
+    history.space.encode(&history.space.decode(&x)).unwrap_or(x)
 }
 
 #[cfg(test)]
