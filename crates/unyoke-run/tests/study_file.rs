@@ -63,10 +63,10 @@ fn a_good_file_becomes_a_problem_with_settings() {
     assert_eq!(file.seed, 7);
     let names: Vec<&str> = file.problem.parameters.iter().map(Parameter::name).collect();
     assert_eq!(names, ["length", "kind"]);
-    assert_eq!(file.problem.objectives[1].name, "deflection");
+    assert_eq!(file.problem.outputs[1].name, "deflection");
     assert_eq!(file.run.slots, 1);
     assert_eq!(file.budget, Default::default());
-    let deflection = file.objective_run("deflection").unwrap();
+    let deflection = file.measurement_run("deflection").unwrap();
     assert_eq!(deflection.timeout, Some(Duration::from_secs(600)));
     assert_eq!((deflection.retries, deflection.slots), (0, None));
     assert_eq!(deflection.directory, file.folder);
@@ -125,7 +125,7 @@ fn every_field_arrives() {
     assert_eq!(file.budget.evaluations["g"], 20);
     assert_eq!(file.run.slots, 4);
     assert_eq!(file.config.initial.designs, Some(6));
-    assert_eq!(file.config.initial.per_objective["g"], 2);
+    assert_eq!(file.config.initial.per_measurement["g"], 2);
     assert_eq!(file.config.weights, 8);
     assert_eq!(file.config.lengthscales, Lengthscales::Isotropic);
     assert_eq!(file.config.deterministic, Deterministic::Smoothed);
@@ -141,11 +141,11 @@ fn every_field_arrives() {
     };
     let n = Parameter::Integer { name: "n".into(), low: -3, high: 16, scale: Scale::Linear };
     assert_eq!(file.problem.parameters, [x, n]);
-    assert_eq!(file.problem.objectives[0].direction, Direction::Maximise);
-    assert_eq!(file.problem.objectives[0].noise, Noise::Noisy);
-    assert_eq!(file.problem.objectives[1].noise, Noise::Known { sd: 0.1 });
-    assert!(file.problem.objectives[1].hyper.is_some());
-    let g = file.objective_run("g").unwrap();
+    assert_eq!(file.problem.outputs[0].direction(), Direction::Maximise);
+    assert_eq!(file.problem.outputs[0].noise, Noise::Noisy);
+    assert_eq!(file.problem.outputs[1].noise, Noise::Known { sd: 0.1 });
+    assert!(file.problem.outputs[1].hyper.is_some());
+    let g = file.measurement_run("g").unwrap();
     assert_eq!((g.retries, g.slots), (3, Some(1)));
     assert_eq!(g.directory, file.folder.join("sub"));
     assert_eq!(g.env["OMP_NUM_THREADS"], "1");
@@ -162,7 +162,7 @@ fn names_keep_the_order_of_the_file() {
     let file = parse(&text).unwrap();
     let names: Vec<&str> = file.problem.parameters.iter().map(Parameter::name).collect();
     assert_eq!(names, ["z", "a", "ä ö", "🦀", "m", "a.b"]);
-    assert_eq!(file.problem.objectives[0].name, "Ω 🎯");
+    assert_eq!(file.problem.outputs[0].name, "Ω 🎯");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn wrong_types_say_what_is_expected() {
             "run.slots cannot",
         ),
         ("[study]", "[[run]]\n[study]", "[[run]]", "run must be a table, not a list"),
-        ("cost = 1", "cost = {}", "cost", "must be a number, not a table"),
+        ("cost = 1", "cost = {}", "{}", "cost: missing field `learn`"),
         ("timeout = \"10m\"", "retries = 0.5", "0.5", "retries must be an integer"),
         ("timeout = \"10m\"", "env = { A = 1 }", "1", "env.A must be text"),
         ("timeout = \"10m\"", "env = { 'A=B' = '1' }", "'A=B'", "cannot be the name of a variable"),
@@ -425,7 +425,7 @@ fn missing_things_are_named_at_their_table() {
     let error = parse("[study]\nseed = 1\n").unwrap_err();
     let messages: Vec<&str> = error.diagnostics().iter().map(|d| d.message.as_str()).collect();
     let expected =
-        ["parameters: there must be at least one", "objectives: there must be at least one"];
+        ["parameters: there must be at least one", "objectives: there must be at least one objective"];
     assert_eq!(messages, expected);
 }
 
@@ -473,7 +473,7 @@ fn a_length_of_time_needs_a_unit() {
         [("250ms", 250), ("0.5s", 500), ("1d", 86_400_000), ("1h30m", 5_400_000)]
     {
         let file = parse(&GOOD.replace("10m", time)).unwrap();
-        let timeout = file.objective_run("deflection").unwrap().timeout;
+        let timeout = file.measurement_run("deflection").unwrap().timeout;
         assert_eq!(timeout, Some(Duration::from_millis(milliseconds)), "{time}");
     }
 }
@@ -549,7 +549,7 @@ fn many_parameters_and_objectives_are_read_quickly_or_refused() {
         text += &format!("[objectives.o{i}]\ngoal = 'minimise'\ncost = 1\n");
     }
     let error = parse(&text).unwrap_err();
-    assert!(only(&error).0.contains("are 11, but at most 10 work"), "{}", error.lines());
+    assert!(only(&error).0.contains("11 are objectives, but at most 10 work"), "{}", error.lines());
 }
 
 #[test]
@@ -590,15 +590,15 @@ error: objectives.mass.command[2] uses {lenght}, but there is no such parameter
 
 #[test]
 fn several_mistakes_are_drawn_one_after_the_other() {
-    let text = GOOD.replace("low = 0.1", "low = 3").replace("cost = 20", "cost = \"twenty\"");
+    let text = GOOD.replace("low = 0.1", "low = 3").replace("cost = 20", "cost = true   ");
     let shown = rendered(&parse(&text).unwrap_err());
     let expected = [
         "there are 2 mistakes in study.toml",
         "parameters.length.low is 3, above high, which is 2",
         "study.toml:6:7",
-        "objectives.deflection.cost must be a number, not text",
+        "objectives.deflection.cost must be a number, not true or false",
         "study.toml:19:8",
-        "━━━━━━━━ expected a number",
+        "━━━━ expected a number",
     ];
     let places: Vec<_> = expected.iter().map(|part| shown.find(part)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{shown}");
@@ -631,7 +631,7 @@ fn a_direction_may_be_called_a_goal_but_not_said_twice() {
             ("maximize", unyoke::Direction::Maximise),
         ] {
             let file = with(&format!("{name} = \"{word}\"")).unwrap();
-            assert_eq!(file.problem.objectives[0].direction, direction, "{name} = {word}");
+            assert_eq!(file.problem.outputs[0].direction(), direction, "{name} = {word}");
         }
     }
     let error = with("direction = \"minimise\"\ngoal = \"minimise\"").unwrap_err();

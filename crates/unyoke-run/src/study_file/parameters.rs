@@ -69,7 +69,7 @@ fn kind<'t>(table: &Table<'t>, found: &mut Findings) -> Option<&'t str> {
     }
 }
 
-fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
+pub(super) fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
     let Some(entry) = table.get("scale") else { return Some(Scale::Linear) };
     match entry.word(fields::SCALES, found)? {
         "log" => Some(Scale::Log),
