@@ -26,7 +26,9 @@ pub use process::{
     supervise,
 };
 pub use runner::{
-    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions, Summary,
-    Underway, claim_by_hand, is_gone,
+    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions,
+    Summary, Underway, claim_by_hand, is_gone,
 };
-pub use study_file::{Budget, MeasurementRun, RunSettings, StudyFile, schema, template};
+pub use study_file::{
+    Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, schema, template,
+};

@@ -114,7 +114,7 @@ impl StudyFile {
             Err(unyoke_store::Error::StudyExists { .. }) => return self.open(),
             store => store?,
         };
-        let (problem, config) = (self.problem.clone(), self.config.clone());
+        let (problem, config) = (self.problem.clone(), self.initial_config());
         match Study::create(problem, config, self.seed, store.clone()) {
             Err(unyoke::Error::Journal(JournalError::Conflict { .. })) => self.open(),
             study => Ok(Opened { study: study?, store }),
@@ -205,8 +205,15 @@ mod tests {
         file(&folder, TEXT).open_or_create().unwrap();
         let costlier = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
         assert_eq!(costlier.look().unwrap().study.cost("mass").unwrap(), &Cost::Constant(2.5));
-        assert_eq!(costlier.open().unwrap().study.cost("mass").unwrap(), &Cost::Constant(1.0), "only looked at");
-        assert_eq!(costlier.open_or_create().unwrap().study.cost("mass").unwrap(), &Cost::Constant(2.5));
+        assert_eq!(
+            costlier.open().unwrap().study.cost("mass").unwrap(),
+            &Cost::Constant(1.0),
+            "only looked at"
+        );
+        assert_eq!(
+            costlier.open_or_create().unwrap().study.cost("mass").unwrap(),
+            &Cost::Constant(2.5)
+        );
         for (from, to, differs) in [
             ("high = 1", "high = 2", "parameter \"x\""),
             ("minimise", "maximise", "objective \"mass\""),

@@ -25,8 +25,8 @@ mod running;
 mod supervise;
 mod attempt;
 
-pub(crate) use custody::Entrusted;
 pub(crate) use attempt::Relation;
+pub(crate) use custody::Entrusted;
 pub(crate) use folder::{Begun, is_locked};
 pub(crate) use outcome::paid;
 pub(crate) use system::host_name;

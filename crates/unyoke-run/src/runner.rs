@@ -344,7 +344,8 @@ impl<'a> Runner<'a> {
         self.by_hand.clear();
         if self.is_on_trial(Trial::UnderWay) {
             let leases = self.store.leases()?;
-            let by_hand = leases.iter().filter(|held| held.is_live() && held.lease.owner == BY_HAND);
+            let by_hand =
+                leases.iter().filter(|held| held.is_live() && held.lease.owner == BY_HAND);
             self.by_hand = by_hand.map(|held| held.lease.evaluation).collect();
         }
         Ok(())

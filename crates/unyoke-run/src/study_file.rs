@@ -22,7 +22,9 @@ mod outputs;
 mod settings;
 mod measurements;
 mod places;
+mod initial;
 
+pub use initial::InitialPrice;
 pub use settings::{Budget, MeasurementRun, RunSettings};
 
 use places::Written;

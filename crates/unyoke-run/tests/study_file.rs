@@ -424,8 +424,10 @@ fn missing_things_are_named_at_their_table() {
     }
     let error = parse("[study]\nseed = 1\n").unwrap_err();
     let messages: Vec<&str> = error.diagnostics().iter().map(|d| d.message.as_str()).collect();
-    let expected =
-        ["parameters: there must be at least one", "objectives: there must be at least one objective"];
+    let expected = [
+        "parameters: there must be at least one",
+        "objectives: there must be at least one objective",
+    ];
     assert_eq!(messages, expected);
 }
 

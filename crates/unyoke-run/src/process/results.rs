@@ -100,8 +100,7 @@ fn in_object(
         None if outputs.len() == 1 && fields.contains_key("value") => with_error(fields),
         None => Err(String::new()),
     };
-    let readings: Readings<'_> =
-        outputs.iter().map(|name| (name.as_str(), field(name))).collect();
+    let readings: Readings<'_> = outputs.iter().map(|name| (name.as_str(), field(name))).collect();
     let is_other = readings.iter().all(|(_, one)| one.as_ref().is_err_and(String::is_empty));
     let result = match is_other {
         true => Err(form(outputs)),
@@ -207,8 +206,9 @@ fn object_on_last_line(tail: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// A single output: a bare number at the end, or a line with its name.
-fn alone(only: &String, tail: &[u8]) -> Result<Measured, Failure> {
-    let measured = |reading| Measured { values: [(only.clone(), reading)].into(), missing: None };
+fn alone(only: &str, tail: &[u8]) -> Result<Measured, Failure> {
+    let measured =
+        |reading| Measured { values: [(only.to_owned(), reading)].into(), missing: None };
     match number::on_last_line(tail) {
         Ok(reading) => Ok(measured(reading)),
         Err(failure @ Failure::NotFinite { .. }) => Err(failure),
@@ -295,7 +295,10 @@ mod tests {
 
     fn lift_and_drag(lift: f64, drag: f64, sd: Option<f64>) -> Measured {
         let drag = Reading { value: drag, sd };
-        Measured { values: [("lift".into(), lift.into()), ("drag".into(), drag)].into(), missing: None }
+        Measured {
+            values: [("lift".into(), lift.into()), ("drag".into(), drag)].into(),
+            missing: None,
+        }
     }
 
     /// The value of `mass` and its standard error.

@@ -2,8 +2,7 @@
 //!
 //! `schema.json` and `docs/study-file.md` tell the same; tests hold them to it.
 
-pub(super) const FILE: &[&str] =
-    &[
+pub(super) const FILE: &[&str] = &[
     "study",
     "budget",
     "run",
@@ -30,7 +29,8 @@ pub(super) const ENGINE: &[&str] = &[
     "front",
     "reference",
 ];
-pub(super) const PARAMETER: &[&str] = &["type", "low", "high", "scale", "choices"];
+pub(super) const PARAMETER: &[&str] =
+    &["type", "low", "high", "scale", "step", "digits", "choices", "ordered"];
 pub(super) const OBJECTIVE: &[&str] = &[
     "direction",
     "goal",
@@ -66,8 +66,7 @@ pub(super) const CONSTRAINT: &[&str] = &[
 pub(super) const MEASUREMENT: &[&str] =
     &["outputs", "cost", "command", "timeout", "retries", "slots", "directory", "env"];
 /// How a measurement is made.
-pub(super) const RUNNING: &[&str] =
-    &["command", "timeout", "retries", "slots", "directory", "env"];
+pub(super) const RUNNING: &[&str] = &["command", "timeout", "retries", "slots", "directory", "env"];
 
 pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categorical"];
 pub(super) const SCALES: &[&str] = &["linear", "log"];

@@ -48,11 +48,7 @@ pub(super) fn read(
 }
 
 /// `[measurements.NAME]`.
-fn several(
-    root: &Table<'_>,
-    setting: &Setting<'_>,
-    found: &mut Findings,
-) -> Vec<MeasurementTable> {
+fn several(root: &Table<'_>, setting: &Setting<'_>, found: &mut Findings) -> Vec<MeasurementTable> {
     let Some(section) = root.section("measurements", found) else { return vec![] };
     let read = |entry: Entry<'_>| {
         refuse_nul(&entry, found);
@@ -111,13 +107,19 @@ fn alone(
 fn unread(section: &'static str, name: &str, setting: &Setting<'_>) -> MeasurementTable {
     let run = MeasurementRun::new(name, setting.folder);
     let run = MeasurementRun { outputs: vec![name.to_owned()], ..run };
-    MeasurementTable { section, measurement: Measurement::new(name, [name], UNREAD), run, place: 0..0 }
+    MeasurementTable {
+        section,
+        measurement: Measurement::new(name, [name], UNREAD),
+        run,
+        place: 0..0,
+    }
 }
 
 /// Notes what an output says about a measurement of its own that it does not have.
 fn refuse_half(table: &Table<'_>, other: &str, found: &mut Findings) {
     for entry in fields::RUNNING.iter().chain(&["cost"]).filter_map(|name| table.get(name)) {
-        let message = format!("{} makes no sense: {other:?} measures {:?}", entry.path, table.name());
+        let message =
+            format!("{} makes no sense: {other:?} measures {:?}", entry.path, table.name());
         let diagnostic = Diagnostic::new(entry.key, message).label("remove this");
         found.add(diagnostic.help("what is measured alone as well needs both cost and command"));
     }
@@ -128,7 +130,8 @@ fn need_cost<'t>(table: &Table<'t>, found: &mut Findings) -> Option<Entry<'t>> {
     if cost.is_none() {
         let message = format!("{} needs cost", table.path);
         let diagnostic = Diagnostic::new(table.place.clone(), message).label("no cost");
-        found.add(diagnostic.help("or a formula, or a measurement that lists it among its outputs"));
+        found
+            .add(diagnostic.help("or a formula, or a measurement that lists it among its outputs"));
     }
     cost
 }

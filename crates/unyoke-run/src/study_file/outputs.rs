@@ -25,8 +25,7 @@ pub(super) fn read<'t>(
     found: &mut Findings,
 ) -> Vec<OutputTable<'t>> {
     let mut outputs = vec![];
-    for (section, known) in
-        [("objectives", fields::OBJECTIVE), ("constraints", fields::CONSTRAINT)]
+    for (section, known) in [("objectives", fields::OBJECTIVE), ("constraints", fields::CONSTRAINT)]
     {
         let Some(entries) = root.section(section, found) else { continue };
         for entry in entries.entries() {

@@ -206,6 +206,13 @@ impl<'t> Entry<'t> {
         None
     }
 
+    pub(super) fn truth(&self, found: &mut Findings) -> Option<bool> {
+        match self.value.get_ref() {
+            DeValue::Boolean(truth) => Some(*truth),
+            _ => self.wrong_type("true or false", found),
+        }
+    }
+
     /// One of some words.
     pub(super) fn word(&self, known: &[&str], found: &mut Findings) -> Option<&'t str> {
         let word = self.text(found)?;
