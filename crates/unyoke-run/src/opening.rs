@@ -146,6 +146,11 @@ fn difference(now: &Problem, begun: &Problem) -> Option<String> {
         let name = now.parameters.get(i).or(begun.parameters.get(i))?.name();
         return Some(format!("parameter {name:?}"));
     }
+    let count = now.limits.len().max(begun.limits.len());
+    if let Some(i) = (0..count).find(|i| now.limits.get(*i) != begun.limits.get(*i)) {
+        let name = &now.limits.get(i).or(begun.limits.get(i))?.name;
+        return Some(format!("limit {name:?}"));
+    }
     let count = now.outputs.len().max(begun.outputs.len());
     let output = (0..count).find(|i| now.outputs.get(*i) != begun.outputs.get(*i));
     if let Some(i) = output {

@@ -196,6 +196,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     let folder = folder(path);
     let parameters = parameters::read(root, found);
     let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name()).collect();
+    let limits = parameters::limits(root, found);
     let outputs = outputs::read(root, &names, found);
     let setting = measurements::Setting { parameters: names, folder: &folder };
     let measurements = measurements::read(root, &outputs, &setting, found);
@@ -222,7 +223,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
         outputs: outputs.into_iter().map(|one| one.output).collect(),
         measurements: measurements.into_iter().map(|one| one.measurement).collect(),
         parameters,
-        limits: vec![],
+        limits,
     };
     let source = Source { path: path.to_owned(), text: text.to_owned(), measurements: places };
     check(&config, &Written { problem: &problem, sections: &sections, root }, found);

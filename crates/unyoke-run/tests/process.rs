@@ -93,7 +93,7 @@ fn result(script: &str) -> Result<f64, Failure> {
 }
 
 /// The value of the only output.
-fn value(&outcome: &Outcome) -> Result<f64, Failure> {
+fn value(outcome: &Outcome) -> Result<f64, Failure> {
     outcome.result.clone().map(|measured| {
         assert_eq!((measured.values.len(), measured.missing), (1, None));
         measured.values.values().next().unwrap().value

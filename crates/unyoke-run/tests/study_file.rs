@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use unyoke::{
-    Algorithm, Deterministic, Direction, Lengthscales, Noise, Parameter, Preference, Scale,
+    Algorithm, Cost, Deterministic, Direction, Lengthscales, Measurement, Noise, Output, Parameter,
+    Preference, Problem, Scale,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -640,4 +641,239 @@ fn a_direction_may_be_called_a_goal_but_not_said_twice() {
     assert!(error.lines().contains("objectives.f.goal says again"), "{}", error.lines());
     let error = with("direktion = \"minimise\"").unwrap_err();
     assert!(error.lines().contains("did you mean \"direction\"?"), "{}", error.lines());
+}
+
+const WING: &str = r#"[parameters.span]
+low = 1
+high = 3
+step = 0.05
+
+[parameters.chord]
+low = 0.2
+high = 0.6
+digits = 2
+
+[parameters.finish]
+choices = ["rough", "plain", "polished"]
+ordered = true
+
+[limits]
+area = "span * chord <= 1.5"
+
+[objectives.lift]
+direction = "maximise"
+
+[objectives.drag]
+direction = "minimise"
+scale = "log"
+noise = "unknown"
+
+[objectives.mass]
+direction = "minimise"
+formula = "12 * span * chord"
+
+[constraints.stress]
+at_most = 200
+cost = 10
+command = ["./fem", "{span}"]
+
+[constraints.margin]
+at_least = -0.5
+
+[measurements.cfd]
+outputs = ["lift", "drag", "margin"]
+cost = { learn = "time", guess = 60 }
+command = ["./cfd", "{span}"]
+timeout = "1h"
+retries = 2
+"#;
+
+/// The mistakes of the wing after a part of it was replaced.
+fn wing(from: &str, to: &str) -> StudyFileError {
+    assert!(WING.contains(from), "{from}");
+    match parse(&WING.replacen(from, to, 1)) {
+        Ok(_) => panic!("{to:?} was accepted"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn outputs_measurements_formulas_and_limits_become_a_problem() {
+    let file = parse(WING).unwrap();
+    let cost = Cost::time(60.0);
+    let expected = Problem::builder()
+        .stepped("span", 1.0, 3.0, 0.05)
+        .stepped("chord", 0.2, 0.6, 0.01)
+        .ordered("finish", ["rough", "plain", "polished"])
+        .limit("area", "span * chord <= 1.5")
+        .output(Output::maximise("lift"))
+        .output(Output::minimise("drag").noisy().log_scale())
+        .output(Output::minimise("mass").with_formula("12 * span * chord"))
+        .output(Output::at_most("stress", 200.0))
+        .output(Output::at_least("margin", -0.5))
+        .measurement(Measurement::new("stress", ["stress"], 10.0))
+        .measurement(Measurement::new("cfd", ["lift", "drag", "margin"], cost))
+        .build()
+        .unwrap();
+    assert_eq!(file.problem, expected);
+    let cfd = file.measurement_run("cfd").unwrap();
+    assert_eq!(cfd.outputs, ["lift", "drag", "margin"]);
+    assert_eq!((cfd.timeout, cfd.retries), (Some(Duration::from_secs(3600)), 2));
+    assert_eq!(file.measurement_run("stress").unwrap().outputs, ["stress"]);
+    file.require_commands().unwrap();
+}
+
+#[test]
+fn a_cost_is_a_number_a_formula_or_learned() {
+    let cost = |text: &str| {
+        let file = parse(&GOOD.replacen("cost = 1\n", &format!("cost = {text}\n"), 1)).unwrap();
+        file.problem.measurements[0].cost.clone()
+    };
+    assert_eq!(cost("4"), Cost::Constant(4.0));
+    assert_eq!(cost("'2 + 0.1 * length'"), Cost::formula("2 + 0.1 * length"));
+    assert_eq!(cost("{ learn = 'time', guess = 60 }"), Cost::time(60.0));
+    assert_eq!(cost("{ learn = 'reported', guess = 5 }"), Cost::reported(5.0));
+    for (wrong, place, expected) in [
+        ("{ learn = 'tme', guess = 1 }", "'tme'", "did you mean \"time\"?"),
+        ("{ learn = 'time' }", "{ learn = 'time' }", "missing field `guess`"),
+        ("{ learn = 'time', guess = 0 }", "0", "objectives.mass.cost.guess is 0"),
+        ("{ learn = 'time', gues = 1 }", "gues", "did you mean \"guess\"?"),
+    ] {
+        let error = changed("cost = 1\n", &format!("cost = {wrong}\n"));
+        assert_eq!(only(&error).1, place, "{}", error.lines());
+        assert!(error.lines().contains(expected), "{}", error.lines());
+    }
+}
+
+#[test]
+fn an_output_may_be_measured_alone_as_well() {
+    let own = "[objectives.drag]\ncost = 3\ncommand = [\"./quick\"]";
+    let file = parse(&WING.replacen("[objectives.drag]", own, 1)).unwrap();
+    let names: Vec<&str> = file.problem.measurements.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["drag", "stress", "cfd"]);
+    assert_eq!(file.measurement_run("drag").unwrap().outputs, ["drag"]);
+}
+
+#[test]
+fn what_a_measurement_gives_has_no_half_measurement_of_its_own() {
+    for field in ["cost = 3", "command = [\"./quick\"]", "timeout = \"1h\"", "slots = 1"] {
+        let error = wing("[objectives.drag]", &format!("[objectives.drag]\n{field}"));
+        let (message, place, help) = only(&error);
+        let name = field.split(' ').next().unwrap();
+        let expected = format!("objectives.drag.{name} makes no sense: \"cfd\" measures \"drag\"");
+        assert_eq!((message, place), (expected.as_str(), name));
+        assert!(help.contains("both cost and command"));
+    }
+}
+
+#[test]
+fn what_nothing_gives_needs_a_cost() {
+    let error = wing("\"lift\", \"drag\"", "\"drag\"");
+    let (message, place, help) = only(&error);
+    assert_eq!((message, place), ("objectives.lift needs cost", "lift"));
+    assert!(help.contains("a measurement that lists it"), "{help}");
+}
+
+#[test]
+fn a_formula_stands_alone() {
+    for field in ["cost = 3", "noise = 0.1", "command = ['f']", "scale = 'log'", "retries = 1"] {
+        let error = wing("formula =", &format!("{field}\nformula ="));
+        let message = "makes no sense beside a formula";
+        assert!(only(&error).0.contains(message), "{}", error.lines());
+    }
+    let error = wing("\"margin\"]", "\"margin\", \"mass\"]");
+    assert!(only(&error).0.starts_with("measurements.cfd.outputs"), "{}", error.lines());
+}
+
+#[test]
+fn mistakes_in_outputs_and_measurements_point_into_the_file() {
+    for (from, to, place, expected) in [
+        ("\"lift\", \"drag\"", "\"lift\", \"drog\"", "\"drog\"", "did you mean \"drag\"?"),
+        ("\"lift\", \"drag\"", "\"lift\", \"drag\", \"lift\"", "\"lift\"", "is listed twice"),
+        ("at_most = 200", "at_most = inf", "inf", "constraints.stress.at_most is inf"),
+        ("at_least = -0.5", "at_least = nan", "nan", "constraints.margin.at_least is NaN"),
+        (
+            "at_least = -0.5",
+            "at_least = -0.5\nscale = 'log'",
+            "-0.5",
+            "constraints.margin.at_least must be positive",
+        ),
+        ("at_most = 200\n", "", "stress", "constraints.stress needs at_most or at_least"),
+        (
+            "at_most = 200",
+            "at_most = 200\nat_least = 0",
+            "at_least",
+            "constraints.stress.at_least stands beside at_most",
+        ),
+        ("at_most = 200", "at_most = 'much'", "'much'", "must be a number"),
+        ("cost = 10", "cost = -10", "-10", "constraints.stress.cost is -10"),
+        ("guess = 60", "guess = -60", "-60", "measurements.cfd.cost.guess is -60"),
+        ("noise = \"unknown\"", "noise = -1", "-1", "objectives.drag.noise is -1"),
+        ("retries = 2", "retrys = 2", "retrys", "did you mean \"retries\"?"),
+        (
+            "outputs = [\"lift\", \"drag\", \"margin\"]\n",
+            "",
+            "cfd",
+            "measurements.cfd needs outputs",
+        ),
+        ("cost = { learn = \"time\", guess = 60 }\n", "", "cfd", "measurements.cfd needs cost"),
+        (
+            "[constraints.margin]",
+            "[constraints.lift]",
+            "lift",
+            "constraints.lift: \"lift\" is also the name of objectives.lift",
+        ),
+        (
+            "[measurements.cfd]",
+            "[measurements.stress]\noutputs = ['stress']\ncost = 1\n[measurements.cfd]",
+            "stress",
+            "measurements.stress: \"stress\" is also the name of constraints.stress",
+        ),
+        (
+            "area = \"span * chord <= 1.5\"",
+            "area = \"span * cord <= 1.5\"",
+            "\"span * cord <= 1.5\"",
+            "limits.area: ",
+        ),
+        (
+            "area = \"span * chord <= 1.5\"",
+            "area = 1.5",
+            "1.5",
+            "limits.area must be text in quotes",
+        ),
+        ("step = 0.05", "step = 5", "5", "parameters.span.step is 5"),
+        ("digits = 2", "digits = 2\nstep = 1", "digits", "digits stands beside step"),
+        ("digits = 2", "digits = 0", "0", "digits is 0, but low is 0.2, which has more digits"),
+        ("digits = 2", "digits = 16", "16", "digits must be at most 15"),
+        ("ordered = true", "ordered = 1", "1", "ordered must be true or false"),
+        ("ordered = true", "step = 1", "step", "step makes no sense for a parameter with choices"),
+        ("digits = 2", "ordered = true", "ordered", "ordered makes no sense for a number"),
+        ("[limits]", "[budget.evaluations]\ndrag = 3\n[limits]", "drag", "no measurement \"drag\""),
+        (
+            "[limits]",
+            "[engine.reference]\nstress = 3\n[limits]",
+            "stress",
+            "no objective \"stress\"",
+        ),
+    ] {
+        let error = wing(from, to);
+        let found = error.diagnostics().iter().find(|one| {
+            one.message.contains(expected) || one.help.as_ref().is_some_and(|h| h == expected)
+        });
+        let found = found.unwrap_or_else(|| panic!("{to}: {}", error.lines()));
+        assert_eq!(underlined(&error, found), place, "{}", found.message);
+    }
+}
+
+#[test]
+fn counts_by_measurement_may_be_called_by_objective_but_not_both() {
+    let with = |fields: &str| parse(&format!("{GOOD}\n[initial]\n{fields}\n"));
+    for name in ["per_measurement", "per_objective"] {
+        let file = with(&format!("{name} = {{ mass = 3 }}")).unwrap();
+        assert_eq!(file.config.initial.per_measurement["mass"], 3);
+        let error = with(&format!("{name} = {{ mass = 9999999 }}")).unwrap_err();
+        assert!(error.lines().contains(&format!("initial.{name}.mass is")), "{}", error.lines());
+    }
+    let error = with("per_measurement = { mass = 3 }\nper_objective = { mass = 3 }").unwrap_err();
+    assert!(only(&error).0.contains("says again"), "{}", error.lines());
 }

@@ -1,6 +1,6 @@
-//! Reads `[parameters.NAME]`.
+//! Reads `[parameters.NAME]` and `[limits]`.
 
-use unyoke::{Parameter, Scale};
+use unyoke::{Limit, Parameter, Scale};
 
 use super::fields;
 use super::table::{Entry, Findings, Table};
@@ -23,6 +23,16 @@ pub(super) fn read(root: &Table<'_>, found: &mut Findings) -> Vec<Parameter> {
         })
     };
     section.entries().map(read).collect()
+}
+
+/// The limits between parameters in the order of the file.
+pub(super) fn limits(root: &Table<'_>, found: &mut Findings) -> Vec<Limit> {
+    let Some(section) = root.section("limits", found) else { return vec![] };
+    let read = |entry: Entry<'_>| {
+        let formula = entry.text(found)?.to_owned();
+        Some(Limit { name: entry.name.to_owned(), formula })
+    };
+    section.entries().filter_map(read).collect()
 }
 
 fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {

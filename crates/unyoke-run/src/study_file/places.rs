@@ -72,6 +72,9 @@ impl Written<'_> {
         match &steps[..] {
             [Step::Field(section), Step::Item(index), rest @ ..] => {
                 let mut named = self.named(section, *index);
+                // In the file a name is not a field of what it names.
+                let is_name = rest == [Step::field("name")] && named[1] != Step::field("");
+                let rest = if is_name { &[] } else { rest };
                 named.extend(rest.iter().map(|step| self.renamed(section, *index, step)));
                 named
             }
@@ -82,7 +85,7 @@ impl Written<'_> {
 
     /// Section and name of a part of the problem.
     fn named(&self, section: &str, index: usize) -> Vec<Step> {
-        let Problem { parameters, outputs, measurements, .. } = self.problem;
+        let Problem { parameters, outputs, measurements, limits } = self.problem;
         let of = |sections: &[&'static str]| sections.get(index).copied().unwrap_or_default();
         let (section, name) = match section {
             "outputs" => (of(&self.sections.outputs), outputs.get(index).map(|one| &*one.name)),
@@ -90,6 +93,7 @@ impl Written<'_> {
                 let name = measurements.get(index).map(|one| &*one.name);
                 (of(&self.sections.measurements), name)
             }
+            "limits" => (section, limits.get(index).map(|one| &*one.name)),
             _ => (section, parameters.get(index).map(|parameter| parameter.name())),
         };
         [section, name.unwrap_or_default()].map(Step::field).into()
@@ -130,11 +134,12 @@ impl Written<'_> {
 
     /// A message in which `outputs[1]` is called as in the file, `objectives.mass`.
     fn in_words_of_the_file(&self, message: &str) -> String {
-        let Problem { parameters, outputs, measurements, .. } = self.problem;
+        let Problem { parameters, outputs, measurements, limits } = self.problem;
         let counts = [
             ("parameters", parameters.len()),
             ("outputs", outputs.len()),
             ("measurements", measurements.len()),
+            ("limits", limits.len()),
         ];
         let mut message = message.to_owned();
         for (section, count) in counts {
