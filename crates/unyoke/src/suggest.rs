@@ -54,9 +54,10 @@ const AROUND_DIRECTIONS: usize = 6;
 /// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
 
-/// What a squared violation of the limits costs a climb, in units of the log gain: little at first, so
-/// that it may cut corners, then so much that it ends next to the limits.
-const PENALTIES: [f64; 2] = [1e2, 1e5];
+/// What a squared violation of the limits costs a climb, in units of the log gain. With less, climbs
+/// end further beyond the limits and lose more when they are pulled back; from 1e6 on they stick to
+/// the limits. Several in turn are no better than the best one alone.
+const PENALTY: f64 = 1e5;
 
 /// For each option the best design found; `taken` says which (option, design) may not be chosen.
 pub(crate) fn best_of_each_option(
@@ -180,7 +181,7 @@ impl Target<'_> {
     }
 
     /// The same less a penalty for leaving the allowed designs.
-    fn penalised(&self, penalty: f64) -> impl FnMut(&[f64], &mut [f64]) -> f64 {
+    fn penalised(&self) -> impl FnMut(&[f64], &mut [f64]) -> f64 {
         let mut evaluate = self.evaluator();
         let space = self.region.space;
         let mut beyond = vec![0.0; space.dim()];
@@ -190,8 +191,8 @@ impl Target<'_> {
                 return value;
             }
             let violation = space.violation(x, &mut beyond);
-            gradient.iter_mut().zip(&beyond).for_each(|(g, b)| *g -= penalty * b);
-            value - penalty * violation
+            gradient.iter_mut().zip(&beyond).for_each(|(g, b)| *g -= PENALTY * b);
+            value - PENALTY * violation
         }
     }
 
@@ -254,18 +255,14 @@ impl Target<'_> {
         let stopping = Stopping { iterations, gradient: 1e-5, gain: 1e-9 };
         let bounds = bounds(free, start)?;
         if self.region.is_plain() {
-            return Ok(maximize(self.penalised(0.0), start, &bounds, &stopping)?);
+            return Ok(maximize(self.penalised(), start, &bounds, &stopping)?);
         }
         let mut evaluate = self.evaluator();
-        let mut top = Optimum { x: start.to_vec(), value: evaluate(start, None), evaluations: 1 };
-        let penalties = if self.region.space.is_limited() { &PENALTIES[..] } else { &[0.0] };
-        for penalty in penalties {
-            let end = maximize(self.penalised(*penalty), &top.x, &bounds, &stopping)?;
-            let x = self.region.space.pull_back(&top.x, &end.x);
-            let value = evaluate(&x, None);
-            top = better(top, Optimum { x, value, evaluations: end.evaluations });
-        }
-        Ok(top)
+        let here = Optimum { x: start.to_vec(), value: evaluate(start, None), evaluations: 1 };
+        let end = maximize(self.penalised(), start, &bounds, &stopping)?;
+        let x = self.region.space.pull_back(start, &end.x);
+        let value = evaluate(&x, None);
+        Ok(better(here, Optimum { x, value, evaluations: end.evaluations }))
     }
 
     /// Climbs again from the best of a cloud around an optimum, then feels its way: gets across the

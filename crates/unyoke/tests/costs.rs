@@ -143,8 +143,8 @@ fn what_costs_more_than_permitted_is_not_asked_for() {
 
 #[test]
 fn an_initial_evaluation_that_is_too_expensive_is_left_out() {
-    let mut study = study(Cost::formula("1 + 9 * x"), Algorithm::CMokg);
-    let mut all = study.clone();
+    let new = || study(Cost::formula("1 + 9 * x"), Algorithm::CMokg);
+    let (mut all, mut study) = (new(), new());
     let initial: Vec<Suggestion> = all.ask_many(8).unwrap();
     let affordable = |_: &Study, _: &[usize]| Permission::UpTo(4.0);
     let mut asked = vec![];
