@@ -70,7 +70,9 @@ fn results_are_recorded_while_a_suggestion_is_computed() {
         signal(&run, "-INT");
         run.try_wait().unwrap().is_some()
     });
-    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let ended = run.wait().unwrap();
+    // A signal that comes while the front is made, after the run, ends the program as any other.
+    assert!(ended.code() == Some(130) || ended.signal() == Some(2), "{ended:?}");
 }
 
 #[test]

@@ -32,6 +32,9 @@ const LEAST_NOISE: f64 = 0.02;
 /// Smallest noise variance of the label of the next run.
 const LEAST_SPREAD: f64 = 0.1;
 
+/// Noise variance of a label from a run of another kind.
+const NOISE_OF_HINTS: f64 = 0.5;
+
 /// Rows that hyper-parameters are fitted on at most.
 const FIT_ROWS: usize = 128;
 
@@ -71,8 +74,21 @@ impl Classifier {
     /// # Ok::<(), unyoke_math::Error>(())
     /// ```
     pub fn fit(&self, points: &Points, succeeded: &[bool]) -> Result<Success> {
+        self.fit_with_hints(points, succeeded, &vec![false; succeeded.len()])
+    }
+
+    /// The same where some labels, those marked in `is_hint`, are of runs of another kind: what fails
+    /// there may well fail here. They count as labels with a noise of variance ½.
+    pub fn fit_with_hints(
+        &self,
+        points: &Points,
+        succeeded: &[bool],
+        is_hint: &[bool],
+    ) -> Result<Success> {
         let labels: Vec<f64> = succeeded.iter().map(|&s| if s { 1.0 } else { -1.0 }).collect();
-        let data = Data::new(points, &labels)?;
+        let noise: Vec<Option<f64>> =
+            is_hint.iter().map(|&hint| hint.then_some(NOISE_OF_HINTS)).collect();
+        let data = Data::with_known_noise(points, &labels, &noise)?;
         let model = self.model(base_rate(succeeded))?;
         let fit = model.fit(&thinned(&data), None, &Search::default())?;
         Success::new(&fit.hyper, &data)

@@ -30,7 +30,13 @@ pub fn plus_minus(mean: f64, sd: f64) -> String {
     // Above a hundred the second digit stands before the point.
     let unit = 10f64.powi((place - 1).max(0));
     let rounded = |value: f64| if unit > 1.0 { (value / unit).round() * unit + 0.0 } else { value };
-    format!("{:.digits$} ± {:.digits$}", rounded(mean), rounded(sd))
+    let mean = format!("{:.digits$}", rounded(mean));
+    // What is shown as zero has no sign.
+    let mean = match mean.strip_prefix('-') {
+        Some(digits) if digits.parse() == Ok(0.0) => digits,
+        _ => &mean,
+    };
+    format!("{mean} ± {:.digits$}", rounded(sd))
 }
 
 /// A design in one line, its parameters in the order given.
@@ -154,6 +160,7 @@ mod tests {
             (123_456.0, 2345.0, "123500 ± 2300"),
             (0.0, 123.0, "0 ± 120"),
             (-7.0, 250_000.0, "0 ± 250000"),
+            (-0.02, 1.2, "0.0 ± 1.2"),
             (2.5, 0.0, "2.5 ± 0"),
             (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
         ] {

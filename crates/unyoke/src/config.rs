@@ -42,6 +42,10 @@ pub struct Config {
     // Studies begun before there was a choice go on as they were.
     #[serde(default = "Deterministic::of_format_1")]
     pub deterministic: Deterministic,
+    /// Whether it is learned where runs fail.
+    // Studies begun before it could be go on as they were.
+    #[serde(default = "Failures::of_format_1")]
+    pub failures: Failures,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -65,6 +69,7 @@ impl Default for Config {
             units: Units::default(),
             lengthscales: Lengthscales::default(),
             deterministic: Deterministic::default(),
+            failures: Failures::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -457,6 +462,25 @@ impl Deterministic {
             Self::Interpolated => 1e-6,
             Self::Smoothed => 1e-4,
         }
+    }
+}
+
+/// Whether it is learned where runs fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failures {
+    /// The probability that a run fails depends on the design: it is learned, and enters values and
+    /// fronts.
+    #[default]
+    Learned,
+    /// Failures have nothing to do with designs, as when a machine breaks down. Only the design that
+    /// failed is not tried again.
+    Ignored,
+}
+
+impl Failures {
+    fn of_format_1() -> Self {
+        Self::Ignored
     }
 }
 

@@ -11,7 +11,7 @@ use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
 use crate::acquisition::{Acquisition, Scalarised};
 use crate::choices::{Choice, choices};
-use crate::config::{Algorithm, Config, Deterministic, FrontSearch};
+use crate::config::{Algorithm, Config, Deterministic, Failures, FrontSearch};
 use crate::cost::CostModel;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
@@ -321,20 +321,25 @@ impl<'h> Engine<'h> {
     }
 
     /// Where measurements succeed that have failed. If one has never succeeded, that says nothing
-    /// about designs: something is wrong with all its runs.
+    /// about designs: something is wrong with all its runs. What others did is a hint.
     fn successes(&self) -> Result<Vec<(usize, Success)>> {
+        if self.config().failures == Failures::Ignored {
+            return Ok(vec![]);
+        }
+        let ended = self.history.asked().filter(|e| e.status != Status::Pending);
+        let ended: Vec<&Evaluation> = ended.collect();
+        let succeeded = |e: &Evaluation| !e.outputs.iter().any(|k| e.lacks(*k));
+        let labels: Vec<bool> = ended.iter().map(|e| succeeded(e)).collect();
+        let points = ended.iter().map(|e| self.history.point(e.id));
+        let points = Points::from_rows(self.history.space.dim(), points)?;
         let mut successes = vec![];
         for m in 0..self.problem().measurements.len() {
-            let (mut points, mut labels) = (Points::new(self.history.space.dim()), vec![]);
-            for evaluation in self.history.asked().filter(|e| e.measurement == Some(m)) {
-                if evaluation.status != Status::Pending {
-                    points.push(self.history.point(evaluation.id))?;
-                    labels.push(!evaluation.outputs.iter().any(|k| evaluation.lacks(*k)));
-                }
-            }
-            if labels.contains(&true) && labels.contains(&false) {
+            let is_other: Vec<bool> = ended.iter().map(|e| e.measurement != Some(m)).collect();
+            let own = || labels.iter().zip(&is_other).filter(|(_, other)| !**other);
+            let has = |wanted: bool| own().any(|(label, _)| *label == wanted);
+            if has(true) && has(false) {
                 let classifier = Classifier::for_parameters(self.history.space.parameters())?;
-                successes.push((m, classifier.fit(&points, &labels)?));
+                successes.push((m, classifier.fit_with_hints(&points, &labels, &is_other)?));
             }
         }
         Ok(successes)

@@ -44,7 +44,7 @@ mod study;
 mod cases;
 
 pub use config::{
-    Algorithm, Config, Deterministic, Discretisation, FrontSearch, Initial, Lengthscales,
+    Algorithm, Config, Deterministic, Discretisation, Failures, FrontSearch, Initial, Lengthscales,
     Preference, Search, Units,
 };
 pub use design::{Design, Value};

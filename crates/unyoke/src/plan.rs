@@ -130,8 +130,8 @@ fn filling(history: &History, origin: Origin, allowed: Allowed<'_>) -> Result<Pl
 }
 
 /// Initial evaluations that are still to be made: how many there were of which measurement, the
-/// one that is furthest behind first. Values from elsewhere count; failures are made up for, within
-/// reason.
+/// one that is furthest behind first. Values from elsewhere count. Failures teach something too:
+/// they are made up for until there are half the values, within reason.
 fn behind(history: &History) -> Vec<(usize, usize)> {
     let counts = initial_counts(&history.config.initial, &history.problem);
     let behind = |(m, count): (usize, &usize)| {
@@ -139,7 +139,8 @@ fn behind(history: &History) -> Vec<(usize, usize)> {
         let have = |k: &usize| history.count(*k) + history.pending(*k).count();
         let have = outputs.iter().map(have).min().unwrap_or(0);
         let tried = history.asked().filter(|e| e.initial && e.measurement == Some(m)).count();
-        (have < *count && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
+        let enough = if tried < *count { *count } else { count.div_ceil(2) };
+        (have < enough && tried < count.saturating_mul(2).saturating_add(4)).then_some((tried, m))
     };
     let mut behind: Vec<(usize, usize)> = counts.iter().enumerate().filter_map(behind).collect();
     behind.sort_unstable();
@@ -213,17 +214,25 @@ fn new_design(
 ) -> Result<Option<Vec<f64>>> {
     const TRIES: usize = 256;
     let outputs = history.problem.outputs_of(m);
-    let gave = |e: &&Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
+    let gave = |e: &Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
+    // Where another measurement failed, this one may well fail too.
+    let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
     let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
     let evaluated: HashSet<Vec<u64>> =
-        standing.filter(gave).map(|e| key(history.point(e.id))).collect();
+        standing.filter(|e| gave(e) || failed(e)).map(|e| key(history.point(e.id))).collect();
     let mut designs = designs(history)?.take(count + TRIES);
     Ok(designs.find(|x| !evaluated.contains(&key(x)) && is_possible(x)))
 }
 
 /// Allowed designs that fill the space: each depends on the study's seed and its number alone.
+///
+/// They are as a history would hold them: bounds are not exact in binary, and a design that was
+/// evaluated must be recognised to the last bit. It must be allowed to that bit, too.
 fn designs(history: &History) -> Result<impl Iterator<Item = Vec<f64>>> {
-    history.space.allowed_designs(seed_for(history.seed, DESIGNS))
+    let space = &history.space;
+    let designs = space.allowed_designs(seed_for(history.seed, DESIGNS))?;
+    let recorded = |x: Vec<f64>| space.encode(&space.decode(&x)).unwrap_or(x);
+    Ok(designs.map(recorded).filter(|x| space.allows(x)))
 }
 
 #[cfg(test)]

@@ -438,7 +438,8 @@ impl Expected {
     pub(crate) fn penalised(&self, surrogate: &Surrogate) -> Points {
         const FAR: f64 = 1e6;
         let mut worths = self.worths(surrogate);
-        let unlikely = self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < LIKELY);
+        let unlikely =
+            self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < LIKELY);
         for (i, f) in unlikely {
             worths.row_mut(i).iter_mut().for_each(|worth| *worth -= FAR * (1.0 + LIKELY - f));
         }

@@ -39,7 +39,7 @@ fn go(study: &mut Study, count: usize, tell: impl Fn(&Suggestion) -> Outcome) {
 
 #[test]
 fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
-    for seed in 0..3 {
+    for seed in 0..8 {
         let problem = square().maximise("f", 1.0).maximise("g", 3.0).build().unwrap();
         let mut study = Study::with_config(problem, quick(6), seed).unwrap();
         go(&mut study, 60, |asked| {
@@ -54,7 +54,19 @@ fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
         });
         let failed =
             study.evaluations().iter().filter(|e| matches!(e.status, Status::Failed(_))).count();
-        assert!(failed <= 12, "seed {seed}: {failed} of 60 failed");
+        eprintln!("seed {seed}: {failed} of 60 failed");
+        for e in study.evaluations() {
+            let [a, b] = x(&e.design);
+            eprint!(
+                "{}{}:{:.2}+{:.2}={:.3} ",
+                if matches!(e.status, Status::Failed(_)) { "!" } else { "" },
+                e.measurement.unwrap(),
+                a,
+                b,
+                a + b
+            );
+        }
+        eprintln!();
         let front = study.front(12).unwrap();
         assert!(front.points.len() >= 3, "{}", front.points.len());
         for point in &front.points {

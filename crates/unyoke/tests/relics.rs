@@ -42,13 +42,15 @@ fn assert_same_front(front: &Front) {
 fn a_study_of_format_1_has_the_front_and_the_costs_that_it_had() {
     let (study, _) = open();
     assert_same_front(&study.front(20).unwrap());
-    let count = |wanted: &str| {
-        study.evaluations().iter().filter(|e| e.status.word() == wanted).count()
-    };
+    let count =
+        |wanted: &str| study.evaluations().iter().filter(|e| e.status.word() == wanted).count();
     assert_eq!(["completed", "failed", "pending", "withdrawn"].map(count), [29, 4, 1, 1]);
     assert_eq!(study.evaluations()[18].status.word(), "failed");
     assert_eq!(*study.cost("stiffness").unwrap(), 9.0.into());
-    assert_eq!(study.spent(), study.spent_on("mass").unwrap() + study.spent_on("stiffness").unwrap());
+    assert_eq!(
+        study.spent(),
+        study.spent_on("mass").unwrap() + study.spent_on("stiffness").unwrap()
+    );
 }
 
 #[test]

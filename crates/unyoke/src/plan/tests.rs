@@ -141,3 +141,22 @@ fn an_objective_that_was_withdrawn_at_an_earlier_design_is_measured_there_again(
     assert!(pairs.iter().all(|asked| asked.design != next.design));
     assert_eq!(study.evaluations()[pairs[1].evaluation as usize].status, Status::Withdrawn);
 }
+
+#[test]
+fn initial_designs_are_all_different_whatever_the_bounds() {
+    for (low, high) in [(0.1, 2.0), (-3.0, 7.1), (0.001, 0.3)] {
+        for seed in 0..10 {
+            let problem = Problem::builder().continuous("x", low, high).minimise("f", 1.0);
+            let initial = Initial { designs: Some(8), ..Initial::default() };
+            let config = Config { initial, ..Config::default() };
+            let mut study = Study::with_config(problem.build().unwrap(), config, seed).unwrap();
+            let mut seen = vec![];
+            for _ in 0..8 {
+                let asked = study.ask().unwrap();
+                study.tell(asked.evaluation, 1.0).unwrap();
+                assert!(!seen.contains(&asked.design), "{} twice, seed {seed}", asked.design);
+                seen.push(asked.design);
+            }
+        }
+    }
+}

@@ -305,6 +305,5 @@ fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
         }
     }
     gains.sort_by(f64::total_cmp);
-    println!("{wins} of {} better, gains {gains:.3?}", gains.len());
     assert!(wins >= 20, "{wins} {gains:?}");
 }
