@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unyoke::{Design, Forecast, FrontPoint, Journal, Parameter, Study};
 
-use crate::objective::{ObjectiveView, objectives};
+use crate::output::{OutputView, outputs};
 use crate::words::{plus_minus, short};
 
 /// Designs that are best for some trade-off, as far as the models can tell.
@@ -12,8 +12,8 @@ use crate::words::{plus_minus, short};
 pub struct FrontView {
     /// Names of the parameters, in the order of the problem.
     pub parameters: Vec<String>,
-    /// The objectives, in the order of the problem.
-    pub objectives: Vec<ObjectiveView>,
+    /// The outputs, in the order of the problem.
+    pub outputs: Vec<OutputView>,
     /// The designs.
     pub points: Vec<PointView>,
 }
@@ -23,11 +23,11 @@ pub struct FrontView {
 pub struct PointView {
     /// The design.
     pub design: Design,
-    /// What is known of each objective there, by its name.
-    pub objectives: BTreeMap<String, ForecastView>,
+    /// What is known of each output there, by its name.
+    pub outputs: BTreeMap<String, ForecastView>,
 }
 
-/// An objective at a design: what is expected, and what was measured.
+/// An output at a design: what is expected, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastView {
     /// Expected value.
@@ -52,15 +52,15 @@ fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontVie
     let parameters = study.problem().parameters.iter().map(Parameter::name);
     FrontView {
         parameters: parameters.map(str::to_owned).collect(),
-        objectives: objectives(study),
+        outputs: outputs(study),
         points: points.into_iter().map(|point| point_view(study, point)).collect(),
     }
 }
 
 pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> PointView {
-    let names = study.problem().objectives.iter().map(|objective| objective.name.clone());
-    let forecasts = point.objectives.into_iter().map(ForecastView::from);
-    PointView { design: point.design, objectives: names.zip(forecasts).collect() }
+    let names = study.problem().outputs.iter().map(|output| output.name.clone());
+    let forecasts = point.outputs.into_iter().map(ForecastView::from);
+    PointView { design: point.design, outputs: names.zip(forecasts).collect() }
 }
 
 impl From<Forecast> for ForecastView {
@@ -70,10 +70,15 @@ impl From<Forecast> for ForecastView {
 }
 
 impl FrontView {
+    /// Those of the outputs that are objectives.
+    pub fn objectives(&self) -> impl Iterator<Item = &OutputView> {
+        self.outputs.iter().filter(|output| output.is_objective())
+    }
+
     /// The designs in the order of their first objective, from low to high.
     pub fn sorted(&self) -> Vec<&PointView> {
-        let first = self.objectives.first().map_or("", |objective| &objective.name);
-        let mean = |point: &PointView| point.objectives.get(first).map_or(0.0, |f| f.mean);
+        let first = self.objectives().next().map_or("", |objective| &objective.name);
+        let mean = |point: &PointView| point.outputs.get(first).map_or(0.0, |f| f.mean);
         let mut points: Vec<&PointView> = self.points.iter().collect();
         points.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         points
@@ -81,15 +86,16 @@ impl FrontView {
 }
 
 impl PointView {
-    /// What is known of an objective here, as people read it: `1.5 ± 0.1`; what was measured, with a
-    /// star; or that nothing is known of this objective yet.
-    pub fn expected(&self, objective: &ObjectiveView) -> String {
-        let Some(forecast) = self.objectives.get(&objective.name) else {
+    /// What is known of an output here, as people read it: `1.5 ± 0.1`; what was measured, with a
+    /// star; or that nothing is known of this output yet.
+    pub fn expected(&self, output: &OutputView) -> String {
+        let Some(forecast) = self.outputs.get(&output.name) else {
             return "unknown".to_owned();
         };
         match forecast.measured.last() {
-            Some(value) if objective.deterministic => format!("{} *", short(*value)),
-            _ if objective.values < 2 => "unknown".to_owned(),
+            _ if output.formula.is_some() => short(forecast.mean),
+            Some(value) if output.deterministic => format!("{} *", short(*value)),
+            _ if output.values < 2 => "unknown".to_owned(),
             Some(_) => plus_minus(forecast.mean, forecast.sd) + " *",
             None => plus_minus(forecast.mean, forecast.sd),
         }
@@ -99,17 +105,18 @@ impl PointView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Direction;
+    use unyoke::{Direction, Role};
 
     #[test]
     fn expectations_say_what_was_measured_and_what_is_not_known() {
         let point = |measured: &[f64]| {
             let forecast = ForecastView { mean: 1.234, sd: 0.1, measured: measured.to_vec() };
-            PointView { design: Design::new(), objectives: [("f".to_owned(), forecast)].into() }
+            PointView { design: Design::new(), outputs: [("f".to_owned(), forecast)].into() }
         };
-        let objective = |deterministic, values| ObjectiveView {
+        let output = |deterministic, values| OutputView {
             name: "f".into(),
-            direction: Direction::Minimise,
+            wish: Role::Objective(Direction::Minimise).into(),
+            formula: None,
             deterministic,
             values,
         };
@@ -120,9 +127,11 @@ mod tests {
             (&[1.5][..], false, 1, "unknown"),
             (&[1.5, 1.6][..], false, 2, "1.23 ± 0.10 *"),
         ] {
-            assert_eq!(point(measured).expected(&objective(deterministic, values)), text);
+            assert_eq!(point(measured).expected(&output(deterministic, values)), text);
         }
-        let other = ObjectiveView { name: "g".into(), ..objective(true, 9) };
+        let other = OutputView { name: "g".into(), ..output(true, 9) };
         assert_eq!(point(&[]).expected(&other), "unknown");
+        let formula = OutputView { formula: Some("2 * x".into()), ..output(true, 0) };
+        assert_eq!(point(&[]).expected(&formula), "1.234");
     }
 }
