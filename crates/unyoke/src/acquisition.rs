@@ -18,7 +18,6 @@ use crate::surrogate::{Constraint, Surrogate};
 use unyoke_math::gp::{FixedSet, Gp, Prediction};
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
-use unyoke_math::pareto::non_dominated;
 use unyoke_math::{Points, Result, normal};
 
 /// Log of the expected gain at a point; writes its gradient where one is wanted.
@@ -52,8 +51,6 @@ pub(crate) struct Scalarised<'a> {
     sets: Vec<FixedSet<'a>>,
     constraint_sets: Vec<ConstraintSet<'a>>,
     weights: Points,
-    /// What an infeasible design is worth, standardised; none where every design is feasible.
-    reference: Option<Vec<f64>>,
     /// λ_q · (μ(x'_j) − r) per weight vector, with room at the end of each row for the candidate.
     intercepts: Points,
 }
@@ -111,73 +108,50 @@ impl<'a> Scalarised<'a> {
             surrogate.constraints.iter().map(constraint_set).collect::<Result<_>>()?;
         let (designs, weights) = (set.clone(), weights.clone());
         let intercepts = Points::zeros(set.len() + 1, weights.len());
-        let mut shared = Self {
-            surrogate,
-            designs,
-            sets,
-            constraint_sets,
-            weights,
-            reference: None,
-            intercepts,
-        };
-        if surrogate.is_constrained() {
-            shared.reference = Some(shared.worst_of_front()?);
-        }
-        shared.fill_intercepts();
+        let mut shared = Self { surrogate, designs, sets, constraint_sets, weights, intercepts };
+        shared.fill_intercepts()?;
         Ok(shared)
     }
 
-    /// With another value of infeasible designs than the usual one.
-    fn with_reference(mut self, reference: Option<Vec<f64>>) -> Self {
-        if self.reference.is_some() && reference.is_some() {
-            self.reference = reference;
-            self.fill_intercepts();
-        }
-        self
-    }
-
-    fn fill_intercepts(&mut self) {
+    fn fill_intercepts(&mut self) -> Result<()> {
+        let means = self.sets.iter().zip(&self.surrogate.objectives).map(|(set, belief)| {
+            match belief.known.is_some() {
+                true => belief.means(&self.designs),
+                false => Ok(set.means().to_vec()),
+            }
+        });
+        let means: Vec<Vec<f64>> = means.collect::<Result<_>>()?;
         let mut intercepts = Points::zeros(self.designs.len() + 1, self.weights.len());
         for q in 0..self.weights.len() {
-            for (k, set) in self.sets.iter().enumerate() {
-                let factor = self.factor(q, k);
-                let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
-                for (a, mean) in intercepts.row_mut(q).iter_mut().zip(set.means()) {
+            for (k, means) in means.iter().enumerate() {
+                let (factor, zero) = (self.factor(q, k), self.zero(k));
+                for (a, mean) in intercepts.row_mut(q).iter_mut().zip(means) {
                     *a += factor * (mean - zero);
                 }
             }
         }
         self.intercepts = intercepts;
+        Ok(())
+    }
+
+    /// What an infeasible design is worth in objective k.
+    fn zero(&self, k: usize) -> f64 {
+        self.surrogate.reference.as_ref().map_or(0.0, |reference| reference[k])
     }
 
     /// λ_q · (μ − r) of a design with these means.
     fn intercept(&self, q: usize, means: &[f64]) -> f64 {
-        let zero = |k: usize| self.reference.as_ref().map_or(0.0, |reference| reference[k]);
-        means.iter().enumerate().map(|(k, mean)| self.factor(q, k) * (mean - zero(k))).sum()
-    }
-
-    /// The worst value of each objective on the predicted front of the set, less a tenth of the
-    /// front's range.
-    fn worst_of_front(&self) -> Result<Vec<f64>> {
-        let means = self.surrogate.means(&self.designs)?;
-        let front = means.select(&non_dominated(&means)?);
-        let worst = |k: usize| {
-            let column = || front.rows().map(|row| row[k]);
-            let low = column().fold(f64::INFINITY, f64::min);
-            let high = column().fold(f64::NEG_INFINITY, f64::max);
-            low - 0.1 * (high - low).max(1e-3)
-        };
-        Ok((0..self.objectives()).map(worst).collect())
+        means.iter().enumerate().map(|(k, mean)| self.factor(q, k) * (mean - self.zero(k))).sum()
     }
 
     /// Whether some designs may be infeasible.
     fn is_constrained(&self) -> bool {
-        self.reference.is_some()
+        self.surrogate.is_constrained()
     }
 
     /// Feasibility of each design of the set apart from the constraints `observed`, and room for
     /// the candidate.
-    fn base_feasibility(&self, observed: &[usize]) -> Vec<f64> {
+    fn base_feasibility(&self, observed: &[usize]) -> Result<Vec<f64>> {
         let mut base = vec![1.0; self.designs.len() + 1];
         for (c, set) in self.constraint_sets.iter().enumerate() {
             if !observed.contains(&c) {
@@ -186,7 +160,11 @@ impl<'a> Scalarised<'a> {
                 }
             }
         }
-        base
+        for (_, success) in &self.surrogate.successes {
+            let probabilities = success.probabilities(&self.designs)?;
+            base.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
+        }
+        Ok(base)
     }
 
     fn objectives(&self) -> usize {

@@ -5,9 +5,12 @@ use proptest::prelude::*;
 use crate::config::Config;
 use crate::design::{Design, Value};
 use crate::event::{Event, Record};
+use crate::problem::{
+    Cost, GammaPrior, KnownHyper, Measurement, Noise, Output, Parameter, Priors, Problem, Role,
+    Scale,
+};
 use crate::reading::Reading;
 use std::collections::BTreeMap;
-use crate::problem::{Cost, GammaPrior, KnownHyper, Measurement, Noise, Output, Parameter, Priors, Problem, Role, Scale};
 
 /// Problems with one to five parameters of all kinds and one to three outputs, of which the first is
 /// an objective; each is measured alone, and where there are several, also all together.
@@ -18,7 +21,8 @@ pub(crate) fn problems() -> impl Strategy<Value = Problem> {
         for (i, parameter) in parameters.iter_mut().enumerate() {
             rename(parameter, format!("p{i}"));
         }
-        let mut problem = Problem { parameters, outputs: vec![], measurements: vec![], limits: vec![] };
+        let mut problem =
+            Problem { parameters, outputs: vec![], measurements: vec![], limits: vec![] };
         for (i, (mut output, cost)) in outputs.into_iter().enumerate() {
             let name = format!("f{i}");
             output.name = name.clone();

@@ -40,7 +40,13 @@ pub(crate) fn initial_counts(initial: &Initial, problem: &Problem) -> Vec<usize>
     let count = |(m, name): (usize, &String)| {
         initial.per_measurement.get(name).copied().unwrap_or_else(|| usual(m))
     };
-    problem.measurements.iter().map(|measurement| &measurement.name).enumerate().map(count).collect()
+    problem
+        .measurements
+        .iter()
+        .map(|measurement| &measurement.name)
+        .enumerate()
+        .map(count)
+        .collect()
 }
 
 /// Measurements that together give every output that is measured, cheap for what they give: of

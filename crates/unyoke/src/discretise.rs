@@ -43,7 +43,7 @@ pub(crate) fn discretise(
     best: &Points,
 ) -> Result<Points> {
     let space = setting.space;
-    let free = space.continuous().iter().all(|continuous| *continuous);
+    let free = space.continuous().iter().all(|continuous| *continuous) && !space.is_limited();
     let mut distinct = Distinct::new(space.dim());
     match (kind, space.dim()) {
         (Discretisation::Grid { per_input }, _) => distinct.add_grid(space, per_input),
@@ -54,7 +54,7 @@ pub(crate) fn discretise(
         (Discretisation::Sobol { points }, _) => distinct.add_sobol(space, points)?,
     }
     if kind == Discretisation::Auto {
-        distinct.extend(best);
+        distinct.extend(space, best);
     }
     Ok(distinct.points)
 }
@@ -63,10 +63,10 @@ pub(crate) fn discretise(
 /// best of a pool of space-filling and observed designs.
 pub(crate) fn best_for_weights(setting: &Setting<'_>) -> Result<Points> {
     let pool = pool(setting)?;
-    let means = setting.surrogate.means(&pool)?;
+    let expected = setting.surrogate.outlooks(&pool)?;
     let climb = |q: usize| {
         let lambda = setting.weights.row(q);
-        let values = setting.surrogate.weigh(lambda, &means);
+        let values = expected.utilities(setting.surrogate, lambda);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
         best_utility(setting.space, setting.surrogate, lambda, pool.row(start))
     };
@@ -82,17 +82,17 @@ pub(crate) fn best_for_weights(setting: &Setting<'_>) -> Result<Points> {
 pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) -> Result<Points> {
     const DIRECTIONS: usize = 4;
     const HALVINGS: usize = 20;
-    let (set_means, best_means) = (setting.surrogate.means(set)?, setting.surrogate.means(best)?);
+    let surrogate = setting.surrogate;
+    let (of_set, of_best) = (surrogate.outlooks(set)?, surrogate.outlooks(best)?);
     let mut ties = Points::new(best.dim());
     let mut rng = Rng::new(setting.seed, 3);
     for (q, (lambda, centre)) in setting.weights.rows().zip(best.rows()).enumerate() {
-        let weigh = |means: &Points| setting.surrogate.weigh(lambda, means);
-        let top = weigh(&set_means).into_iter().fold(f64::MIN, f64::max);
+        let top = of_set.utilities(surrogate, lambda).into_iter().fold(f64::MIN, f64::max);
         let beats = |points: &Points| -> Result<Vec<bool>> {
             let utilities = setting.surrogate.utilities(lambda, points)?;
             Ok(utilities.into_iter().map(|utility| utility > top).collect())
         };
-        if weigh(&best_means)[q] <= top {
+        if of_best.utilities(surrogate, lambda)[q] <= top {
             continue;
         }
         let mut draw = |free: &bool| if *free { rng.normal() } else { 0.0 };
@@ -116,7 +116,7 @@ pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) 
                 if beats { inside[d] = middle[d] } else { outside[d] = middle[d] }
             }
         }
-        for x in at(&outside)?.rows() {
+        for x in at(&outside)?.rows().filter(|x| setting.space.allows(x)) {
             ties.push(x)?;
         }
     }
@@ -125,42 +125,57 @@ pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) 
 
 /// Space-filling and observed designs.
 fn pool(setting: &Setting<'_>) -> Result<Points> {
-    let cube = sobol::cube(setting.space.parameters(), POOL, setting.seed)?;
-    let encoded = cube.rows().map(|u| setting.space.from_cube(u));
-    let mut pool = Points::from_rows(setting.space.dim(), encoded)?;
-    for x in setting.observed.rows() {
+    let mut pool = filling(setting.space, POOL, setting.seed)?;
+    for x in setting.observed.rows().filter(|x| setting.space.allows(x)) {
         pool.push(x)?;
     }
     Ok(pool)
 }
 
-/// Climbs λ · μ(x) from a valid design, discrete parameters held.
+/// Space-filling designs, all allowed.
+pub(crate) fn filling(space: &Space, count: usize, seed: u64) -> Result<Points> {
+    if space.is_limited() {
+        return space.allowed_points(count, seed);
+    }
+    let cube = sobol::cube(space.parameters(), count, seed)?;
+    Ok(Points::from_rows(space.dim(), cube.rows().map(|u| space.from_cube(u)))?)
+}
+
+/// What being beyond a limit costs a climb, in standard deviations of the objectives.
+const PENALTY: f64 = 100.0;
+
+/// Climbs the utility from a valid design, parameters with few values held.
 pub(crate) fn best_utility(
     space: &Space,
     surrogate: &Surrogate,
     lambda: &[f64],
     start: &[f64],
 ) -> Result<Vec<f64>> {
+    let mut beyond = vec![0.0; start.len()];
     let utility = |x: &[f64], gradient: &mut [f64]| {
-        gradient.fill(0.0);
-        let mut sum = 0.0;
-        for (output, weight) in surrogate.objectives.iter().zip(lambda) {
-            let factor = weight * output.unit;
-            let Ok(mean) = output.gp.mean_with_gradient(x, factor, gradient) else {
-                return f64::NAN;
-            };
-            sum += factor * mean;
+        let Ok(value) = surrogate.utility(lambda, x, gradient) else { return f64::NAN };
+        if !space.is_limited() {
+            return value;
         }
-        sum
+        let violation = space.violation(x, &mut beyond);
+        gradient.iter_mut().zip(&beyond).for_each(|(g, b)| *g -= PENALTY * b);
+        value - PENALTY * violation
     };
     let stopping = Stopping { iterations: 50, gradient: 1e-6, gain: 1e-9 };
-    Ok(maximize(utility, start, &held_bounds(space, start)?, &stopping)?.x)
+    let mut top = maximize(utility, start, &held_bounds(space, start)?, &stopping)?.x;
+    if space.is_limited() {
+        return Ok(space.pull_back(start, &top));
+    }
+    if space.climbable() != space.continuous() {
+        space.snap(&mut top);
+    }
+    Ok(top)
 }
 
-/// The unit cube, with every input that is not continuous held at its value in `x`.
+/// The unit cube, with every input that takes few values held at that in `x`.
 pub(crate) fn held_bounds(space: &Space, x: &[f64]) -> Result<Bounds> {
     let side = |(free, v): (&bool, &f64)| if *free { [0.0, 1.0] } else { [*v, *v] };
-    let sides: Vec<[f64; 2]> = space.continuous().iter().zip(x).map(side).collect();
+    let sides: Vec<[f64; 2]> = space.climbable().iter().zip(x).map(side).collect();
     let end = |e: usize| sides.iter().map(|side| side[e]).collect();
     Ok(Bounds::new(end(0), end(1))?)
 }
@@ -176,15 +191,16 @@ impl Distinct {
         Self { points: Points::new(dim), seen: HashSet::new() }
     }
 
-    fn push(&mut self, x: &[f64]) {
-        if self.seen.insert(key(x)) {
+    /// Adds a design that is allowed and new.
+    fn push(&mut self, space: &Space, x: &[f64]) {
+        if space.allows(x) && self.seen.insert(key(x)) {
             // Every point comes from the same space, so it has the right dimension.
             let _ = self.points.push(x);
         }
     }
 
-    fn extend(&mut self, points: &Points) {
-        points.rows().for_each(|x| self.push(x));
+    fn extend(&mut self, space: &Space, points: &Points) {
+        points.rows().for_each(|x| self.push(space, x));
     }
 
     /// Equally spaced points of the cube of parameters, moved to the nearest valid designs.
@@ -196,31 +212,37 @@ impl Distinct {
                 *coordinate = (rest % per_input) as f64 / (per_input - 1) as f64;
                 rest /= per_input;
             }
-            self.push(&space.from_cube(&u));
+            self.push(space, &space.from_cube(&u));
         }
     }
 
     /// The first points of a sequence that depends on nothing.
     fn add_sobol(&mut self, space: &Space, count: usize) -> Result<()> {
-        let cube = sobol::cube(space.parameters(), count, 0)?;
-        cube.rows().for_each(|u| self.push(&space.from_cube(u)));
+        self.extend(space, &filling(space, count, 0)?);
         Ok(())
     }
 
     /// Best designs, a quarter from the predicted Pareto set, a quarter observed, the rest filling.
     fn add_adaptive(&mut self, setting: &Setting<'_>, best: &Points, count: usize) -> Result<()> {
-        self.extend(best);
+        let space = setting.space;
+        self.extend(space, best);
         let mut candidates = pool(setting)?;
         for x in best.rows() {
             candidates.push(x)?;
         }
-        let means = setting.surrogate.means(&candidates)?;
+        let means = setting.surrogate.outlooks(&candidates)?.penalised(setting.surrogate);
         let front = non_dominated(&means)?;
-        self.extend(&candidates.select(&thin(&means, &front, count / 4)?));
+        self.extend(space, &candidates.select(&thin(&means, &front, count / 4)?));
         // The latest designs are those the search found worth evaluating.
         let observed = setting.observed;
         let latest: Vec<usize> = (0..observed.len()).rev().take(count / 4).collect();
-        self.extend(&observed.select(&latest));
+        self.extend(space, &observed.select(&latest));
+        if space.is_limited() {
+            let filling = space.allowed_points(count, setting.seed ^ POOL as u64)?;
+            let missing = count.saturating_sub(self.points.len());
+            filling.rows().take(missing).for_each(|x| self.push(space, x));
+            return Ok(());
+        }
         let filling = sobol::Sobol::new(setting.space.parameters(), setting.seed)?;
         let mut u = vec![0.0; setting.space.parameters()];
         for index in 0..2 * count {
@@ -228,7 +250,7 @@ impl Distinct {
                 break;
             }
             filling.point((POOL + index) as u32, &mut u);
-            self.push(&setting.space.from_cube(&u));
+            self.push(space, &space.from_cube(&u));
         }
         Ok(())
     }
@@ -248,7 +270,7 @@ mod tests {
         let observed = sobol::cube(inputs, 20, 5).unwrap();
         let row = |m: usize, i: usize| {
             let value = (observed.row(i)[0] - m as f64).powi(2);
-            Row { evaluation: i as u64, x: observed.row(i), value, searched: false }
+            Row { evaluation: i as u64, x: observed.row(i), value, sd: None, searched: false }
         };
         let outputs = problem.outputs.iter().enumerate().map(|(m, output)| Observed {
             output,
@@ -258,6 +280,7 @@ mod tests {
             parameters: inputs,
             rows: (0..observed.len()).map(|i| row(m, i)).collect(),
             expected: Points::new(inputs),
+            known: None,
         });
         let outputs: Vec<Observed<'_>> = outputs.collect();
         let config = Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() };

@@ -20,18 +20,21 @@ use crate::front::{
     Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
 };
 use crate::history::{Evaluation, History, Status};
+use crate::known::Known;
 use crate::plan::{self, Allowed, Permission, Planned};
-use crate::problem::{Cost, Noise, Problem};
+use crate::problem::{Cost, Noise, Problem, Scale};
 use crate::space::key;
 use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
-use crate::surrogate::{Belief, ModelNote, Observed, Place, Row, Surrogate};
+use crate::surrogate::{ModelNote, Observed, Place, Row, Surrogate};
 use crate::weights;
 use unyoke_math::Points;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
+use unyoke_math::pareto::non_dominated;
 use unyoke_math::random::seed_for;
+use unyoke_math::success::{Classifier, Success};
 
 /// Streams of random numbers: what each is for.
 const WEIGHTS: u64 = 1;
@@ -42,6 +45,11 @@ const FANTASIES: u64 = 5;
 
 /// No reference point is further away from the values than so many of their standard deviations.
 const FARTHEST_REFERENCE: f64 = 1e30;
+
+/// Designs among which the worst of the front is looked for, and how far below it, at least, an
+/// infeasible design is, in standard deviations.
+const REFERENCE_DESIGNS: usize = 256;
+const LEAST_MARGIN: f64 = 0.1;
 
 /// The predicted Pareto set from which hypervolumes are climbed.
 const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
@@ -212,9 +220,7 @@ impl<'h> Engine<'h> {
             Algorithm::CMokg
             | Algorithm::CMokgRandom
             | Algorithm::MakgVector
-            | Algorithm::Sobol => {
-                Box::new(CMokg::new(shared()?, &self.choices())?)
-            }
+            | Algorithm::Sobol => Box::new(CMokg::new(shared()?, &self.choices())?),
             Algorithm::Makg | Algorithm::MakgRandom => Box::new(MaKg::new(shared()?)),
             Algorithm::HvkgD => self.hvkg(surrogate, Hvkg::decoupled)?,
             Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
@@ -275,6 +281,7 @@ impl<'h> Engine<'h> {
                     evaluation: evaluation.id,
                     x: history.point(evaluation.id),
                     value: space.to_internal(k, reading.value),
+                    sd: reading.sd.map(|sd| space.internal_sd(k, reading.value, sd)),
                     searched: evaluation.asked && !evaluation.initial,
                 })
             };
@@ -293,11 +300,64 @@ impl<'h> Engine<'h> {
                 parameters: space.parameters(),
                 rows: history.completed().filter_map(row).collect(),
                 expected,
+                known: Known::new(self.problem(), space, k)?,
             })
         };
         let observed: Vec<Observed<'_>> =
             (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
-        Ok(Surrogate::fit(&observed, self.config())?)
+        let mut surrogate = Surrogate::fit(&observed, self.config())?;
+        surrogate.successes = self.successes()?;
+        if surrogate.is_constrained() {
+            surrogate.reference = Some(self.worth_of_infeasible(&surrogate)?);
+        }
+        Ok(surrogate)
+    }
+
+    /// Where measurements succeed that have failed. If one has never succeeded, that says nothing
+    /// about designs: something is wrong with all its runs.
+    fn successes(&self) -> Result<Vec<(usize, Success)>> {
+        let mut successes = vec![];
+        for m in 0..self.problem().measurements.len() {
+            let (mut points, mut labels) = (Points::new(self.history.space.dim()), vec![]);
+            for evaluation in self.history.asked().filter(|e| e.measurement == Some(m)) {
+                if evaluation.status != Status::Pending {
+                    points.push(self.history.point(evaluation.id))?;
+                    labels.push(!evaluation.outputs.iter().any(|k| evaluation.lacks(*k)));
+                }
+            }
+            if labels.contains(&true) && labels.contains(&false) {
+                let classifier = Classifier::for_parameters(self.history.space.parameters())?;
+                successes.push((m, classifier.fit(&points, &labels)?));
+            }
+        }
+        Ok(successes)
+    }
+
+    /// What an infeasible design is worth, standardised: the reference point, or else the worst
+    /// value of each objective on the predicted front less a tenth of the front's range.
+    fn worth_of_infeasible(&self, surrogate: &Surrogate) -> Result<Vec<f64>> {
+        if let Some(reference) = self.reference(surrogate)? {
+            return Ok(reference);
+        }
+        let mut designs = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
+        for x in self.observed_designs()?.rows() {
+            designs.push(x)?;
+        }
+        let expected = surrogate.outlooks(&designs)?;
+        let feasible = expected.are_feasible();
+        let likely: Vec<usize> = (0..designs.len()).filter(|i| feasible[*i]).collect();
+        let means = match likely.is_empty() {
+            true => expected.means,
+            false => expected.means.select(&likely),
+        };
+        let front = means.select(&non_dominated(&means)?);
+        let worst = |k: usize| {
+            let column = || front.rows().map(|row| row[k]);
+            let low = column().fold(f64::INFINITY, f64::min);
+            let high = column().fold(f64::NEG_INFINITY, f64::max);
+            low - (0.1 * (high - low)).max(LEAST_MARGIN)
+        };
+        Ok((0..surrogate.objectives.len()).map(worst).collect())
     }
 
     /// What this step looks at.
@@ -332,7 +392,7 @@ impl<'h> Engine<'h> {
         let mut best: Option<(f64, usize, usize)> = None;
         for (i, x) in designs.rows().enumerate() {
             for (c, choice) in choices.iter().enumerate().filter(|(c, _)| granted[*c]) {
-                let variance = |k: &usize| Ok(surrogate.belief(*k).gp.predict(x)?.variance);
+                let variance = |k: &usize| Ok(surrogate.belief(*k).predict(x)?.variance);
                 let variances: Result<Vec<f64>> = choice.outputs.iter().map(variance).collect();
                 let value = variances?.iter().sum::<f64>() / costs[c].at(x);
                 let better = best.is_none_or(|(most, ..)| value > most);
@@ -420,7 +480,11 @@ impl<'h> Engine<'h> {
         let lambda = weights::checked(weights, self.problem().objectives().count())?;
         let surrogate = self.surrogate(Pending::Ignored)?;
         // From all that a front is chosen from, so that no point of a front is better.
-        let set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
+        let mut set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
+        if set.is_empty() {
+            // Nothing is likely feasible: then what is likeliest counts most.
+            set = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
+        }
         let values = surrogate.utilities(&lambda, &set)?;
         let best = largest(&values, 1).first().map_or(0, |i| *i);
         let x = best_utility(&self.history.space, &surrogate, &lambda, set.row(best))?;
@@ -465,18 +529,30 @@ impl<'h> Engine<'h> {
     fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
         let space = &self.history.space;
         let forecast = |k: usize| -> Result<Forecast> {
-            let Belief { gp, map, .. } = surrogate.belief(k);
-            let Prediction { mean, variance } = gp.predict(x)?;
+            let belief = surrogate.belief(k);
+            let Prediction { mean, variance } = belief.predict(x)?;
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
+            let at = |z: f64| space.to_user(k, belief.map.restore(z));
+            let ends = [at(mean - variance.sqrt()), at(mean + variance.sqrt())];
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             Ok(Forecast {
-                mean: space.to_user(k, map.restore(mean)),
-                // Not the root of the variance in these units, which may overflow.
-                sd: variance.sqrt() * map.scale(),
+                mean: at(mean),
+                sd: match self.problem().outputs[k].scale {
+                    // Not the root of the variance in these units, which may overflow.
+                    Scale::Linear => variance.sqrt() * belief.map.scale(),
+                    Scale::Log => 0.5 * high - 0.5 * low,
+                },
+                low,
+                high,
                 measured: here.map(|(_, reading)| reading.value).collect(),
             })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
-        Ok(FrontPoint { design: space.decode(x), outputs })
+        let feasibility = match surrogate.is_constrained() {
+            true => Some(surrogate.feasibility(x, 0.0, &mut vec![0.0; x.len()])?),
+            false => None,
+        };
+        Ok(FrontPoint { design: space.decode(x), outputs, feasibility })
     }
 
     /// Distinct designs inside the bounds that have a value: imported ones in an order of their
@@ -538,7 +614,7 @@ impl<'h> Engine<'h> {
         let negligible = self.config().deterministic.noise();
         let known = |k: &usize| {
             self.problem().outputs[*k].noise == Noise::Deterministic
-                && surrogate.belief(*k).gp.predict(x).is_ok_and(|p| p.variance <= negligible)
+                && surrogate.belief(*k).predict(x).is_ok_and(|p| p.variance <= negligible)
         };
         self.config().deterministic == Deterministic::Interpolated
             && choice.outputs.iter().all(known)

@@ -227,8 +227,7 @@ mod tests {
             for sd in [None, Some(value.abs())] {
                 let values = BTreeMap::from([("f".to_owned(), Reading { value, sd })]);
                 let (missing, cost, design) = (None, None, None);
-                let event =
-                    Event::Measured { evaluation: u64::MAX, values, missing, cost, design };
+                let event = Event::Measured { evaluation: u64::MAX, values, missing, cost, design };
                 let Event::Measured { values, .. } = there_and_back(&event.into()).event else {
                     panic!("another event came back")
                 };

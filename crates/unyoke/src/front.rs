@@ -51,6 +51,9 @@ pub struct FrontPoint {
     pub design: Design,
     /// What is known about each output there.
     pub outputs: Vec<Forecast>,
+    /// The probability that all constraints hold and no run fails there; `None` where there are no
+    /// constraints and nothing has failed.
+    pub feasibility: Option<f64>,
 }
 
 impl FrontPoint {
@@ -65,8 +68,13 @@ impl FrontPoint {
 pub struct Forecast {
     /// Expected value, in the output's own units.
     pub mean: f64,
-    /// Standard deviation of that expectation (observation noise not included).
+    /// Standard deviation of that expectation (observation noise not included). On a log scale half
+    /// the distance from `low` to `high`.
     pub sd: f64,
+    /// One standard deviation below the expected value, in the output's own units.
+    pub low: f64,
+    /// One standard deviation above the expected value.
+    pub high: f64,
     /// Values measured at this very design.
     pub measured: Vec<f64>,
 }
@@ -90,16 +98,38 @@ pub(crate) fn predicted_pareto_set(
     let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
         let valid = space.snapped(designs);
         // A wrong shape makes the search end with its error.
-        surrogate.means(&valid).unwrap_or_else(|_| Points::new(objectives))
+        penalised(space, surrogate, &valid).unwrap_or_else(|_| Points::new(objectives))
     })?;
     let designs = space.snapped(&found.designs);
-    let means = surrogate.means(&designs)?;
+    let designs = designs.select(&recommendable(space, surrogate, &designs)?);
+    let means = surrogate.worths(&designs)?;
     // Of designs with the same expectations one will do.
     let different = distinct(&means);
     let (designs, means) = (designs.select(&different), means.select(&different));
     let front = non_dominated(&means)?;
     let kept = if front.len() > count { thin(&means, &front, count)? } else { front };
     Ok(designs.select(&kept))
+}
+
+/// Means with which every other design dominates those that are likely infeasible or not allowed.
+fn penalised(space: &Space, surrogate: &Surrogate, designs: &Points) -> Result<Points> {
+    const NOT_ALLOWED: f64 = 1e7;
+    let mut means = surrogate.outlooks(designs)?.penalised(surrogate);
+    if space.is_limited() {
+        let mut slopes = vec![0.0; designs.dim()];
+        for (i, x) in designs.rows().enumerate().filter(|(_, x)| !space.allows(x)) {
+            let violation = space.violation(x, &mut slopes).min(1.0);
+            means.row_mut(i).iter_mut().for_each(|mean| *mean -= NOT_ALLOWED * (1.0 + violation));
+        }
+    }
+    Ok(means)
+}
+
+/// Which designs are allowed and at least as likely to be feasible as not.
+fn recommendable(space: &Space, surrogate: &Surrogate, designs: &Points) -> Result<Vec<usize>> {
+    let feasible = surrogate.outlooks(designs)?.are_feasible();
+    let recommendable = |i: &usize| feasible[*i] && space.allows(designs.row(*i));
+    Ok((0..designs.len()).filter(recommendable).collect())
 }
 
 /// At most `count` of the encoded `designs`, none expected to dominate another: half of them those
@@ -110,7 +140,7 @@ pub(crate) fn recommended(
     weights: &Points,
     count: usize,
 ) -> Result<Points> {
-    let means = surrogate.means(designs)?;
+    let means = surrogate.worths(designs)?;
     let front = non_dominated(&means)?;
     let (designs, means) = (designs.select(&front), means.select(&front));
     if designs.len() <= count {
@@ -139,9 +169,12 @@ pub(crate) fn with_best_for_weights(
     found: Points,
     weights: &Points,
 ) -> Result<Points> {
+    if found.is_empty() {
+        return Ok(found);
+    }
     let weights = weights.select(&distinct(weights));
     let mut designs = found;
-    let means = surrogate.means(&designs)?;
+    let means = surrogate.worths(&designs)?;
     let climb = |q: usize| {
         let values = surrogate.weigh(weights.row(q), &means);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
@@ -149,13 +182,14 @@ pub(crate) fn with_best_for_weights(
     };
     let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
     let tops = Points::from_rows(designs.dim(), tops?)?;
-    let top_means = surrogate.means(&tops)?;
+    let possible = recommendable(space, surrogate, &tops)?;
+    let top_means = surrogate.worths(&tops)?;
     let mut means = means;
     for (q, weights) in weights.rows().enumerate() {
         let best = surrogate.weigh(weights, &means).into_iter().fold(f64::NEG_INFINITY, f64::max);
         let value = surrogate.weigh(weights, &top_means.select(&[q]))[0];
         let unit: f64 = surrogate.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
-        if value > best + NEGLIGIBLE * unit {
+        if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
             designs.push(tops.row(q))?;
             means.push(top_means.row(q))?;
         }

@@ -204,9 +204,7 @@ impl History {
             Event::Failed { evaluation, reason, cost } => {
                 self.settle(*evaluation, Status::Failed(reason.clone()), *cost)
             }
-            Event::Withdrawn { evaluation } => {
-                self.settle(*evaluation, Status::Withdrawn, None)
-            }
+            Event::Withdrawn { evaluation } => self.settle(*evaluation, Status::Withdrawn, None),
             Event::Retried { evaluation } => self.reopen(*evaluation),
             Event::CostChanged { measurement, cost } => {
                 let index = self.problem.measurement_index(measurement)?;
@@ -253,9 +251,8 @@ impl History {
 
     /// Values by the places of their outputs.
     fn named(&self, values: &BTreeMap<String, Reading>) -> Result<Vec<(usize, Reading)>> {
-        let place = |(name, reading): (&String, &Reading)| {
-            Ok((self.problem.output_index(name)?, *reading))
-        };
+        let place =
+            |(name, reading): (&String, &Reading)| Ok((self.problem.output_index(name)?, *reading));
         values.iter().map(place).collect()
     }
 
@@ -732,13 +729,17 @@ mod tests {
     fn values_must_be_those_of_the_measurement_and_possible() {
         let refused = |outcome: Outcome| of_two(outcome).1.unwrap_err().to_string();
         let alone = refused(1.0.into());
-        assert!(alone.contains("evaluation 0 measures f, g") && alone.contains("by name"), "{alone}");
+        assert!(
+            alone.contains("evaluation 0 measures f, g") && alone.contains("by name"),
+            "{alone}"
+        );
         let unknown = refused([("h", 1.0)].into());
         assert!(unknown.contains("no output is called \"h\""), "{unknown}");
         let negative = refused([("f", 1.0), ("g", -1.0)].into());
         assert!(negative.contains("g is -1, but must be positive"), "{negative}");
         for sd in [-1.0, f64::NAN, f64::INFINITY] {
-            let message = refused(Outcome::default().value("f", Reading { value: 1.0, sd: Some(sd) }));
+            let message =
+                refused(Outcome::default().value("f", Reading { value: 1.0, sd: Some(sd) }));
             assert!(message.contains("standard error of f"), "{message}");
         }
         for cost in [-1.0, f64::NAN] {

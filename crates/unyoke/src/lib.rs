@@ -28,6 +28,7 @@ mod history;
 mod weights;
 mod cost;
 mod subset;
+mod known;
 mod surrogate;
 mod discretise;
 mod acquisition;

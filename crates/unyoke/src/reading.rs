@@ -130,7 +130,9 @@ impl From<Reading> for Outcome {
 
 impl<const N: usize> From<[(&str, f64); N]> for Outcome {
     fn from(values: [(&str, f64); N]) -> Self {
-        values.into_iter().fold(Self::default(), |outcome, (name, value)| outcome.value(name, value))
+        values
+            .into_iter()
+            .fold(Self::default(), |outcome, (name, value)| outcome.value(name, value))
     }
 }
 

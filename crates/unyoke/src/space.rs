@@ -13,6 +13,7 @@ use unyoke_math::Points;
 mod allowed;
 mod axis;
 mod choices;
+mod formulas;
 mod grid;
 mod interval;
 mod limits;
@@ -240,6 +241,20 @@ impl Space {
             Scale::Linear => sign * value,
             Scale::Log => sign * value.ln(),
         }
+    }
+
+    /// How fast the turned value of output `k` changes with the value.
+    pub(crate) fn internal_slope(&self, k: usize, value: f64) -> f64 {
+        let Turn { sign, scale } = self.outputs[k];
+        match scale {
+            Scale::Linear => sign,
+            Scale::Log => sign / value,
+        }
+    }
+
+    /// A standard error of output `k` at a value, turned likewise.
+    pub(crate) fn internal_sd(&self, k: usize, value: f64, sd: f64) -> f64 {
+        (self.internal_slope(k, value) * sd).abs()
     }
 
     /// A value of output `k` in which more is better, turned back.

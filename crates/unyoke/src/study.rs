@@ -270,7 +270,8 @@ impl<J: Journal> Study<J> {
         while !self.asked(&next)? {
             contention.wait()?;
             self.refresh()?;
-            let renewed = self.engine().renew(&chosen, &|measurements| allowed(self, measurements))?;
+            let renewed =
+                self.engine().renew(&chosen, &|measurements| allowed(self, measurements))?;
             next = match renewed {
                 Renewed::Valid(renewed) => renewed,
                 Renewed::NotAllowed => return Ok(Asked::NotAllowed),

@@ -9,6 +9,7 @@
 //! `subset` chooses.
 
 use crate::config::{Config, Lengthscales, Units};
+use crate::known::Known;
 use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
 use crate::space::key;
 use crate::subset::Candidates;
@@ -20,6 +21,7 @@ use unyoke_math::fit::{self, Hyper, Mean, Model};
 use unyoke_math::gamma::Gamma;
 use unyoke_math::gp::{Gp, Prediction};
 use unyoke_math::kernel::Family;
+use unyoke_math::success::Success;
 use unyoke_math::{Points, Result, normal};
 
 /// What the model of one output is made from; everything maximises, on the unit cube.
@@ -38,6 +40,8 @@ pub(crate) struct Observed<'a> {
     pub(crate) rows: Vec<Row<'a>>,
     /// Pending and failed evaluations.
     pub(crate) expected: Points,
+    /// The formula that the output is, if it is one; there are no rows then.
+    pub(crate) known: Option<Known>,
 }
 
 /// One observation.
@@ -47,6 +51,8 @@ pub(crate) struct Row<'a> {
     pub(crate) evaluation: u64,
     pub(crate) x: &'a [f64],
     pub(crate) value: f64,
+    /// Its standard error, where that is known.
+    pub(crate) sd: Option<f64>,
     /// Whether the design was chosen by a search for good values.
     pub(crate) searched: bool,
 }
@@ -58,6 +64,10 @@ pub(crate) struct Surrogate {
     pub(crate) objectives: Vec<Belief>,
     /// In the order of the problem.
     pub(crate) constraints: Vec<Constraint>,
+    /// Where measurements succeed: those that have ever failed, with their places in the problem.
+    pub(crate) successes: Vec<(usize, Success)>,
+    /// What an infeasible design is worth, standardised; none where every design is feasible.
+    pub(crate) reference: Option<Vec<f64>>,
     /// Which of these each output of the problem is.
     places: Vec<Place>,
 }
@@ -104,8 +114,10 @@ fn deviation(prediction: Prediction) -> f64 {
 /// What is believed of one output.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
-    /// On standardised values.
+    /// On standardised values; a prior that nobody asks where the output is a formula.
     pub(crate) gp: Gp,
+    /// The formula that the output is, if it is one.
+    pub(crate) known: Option<Known>,
     /// From values to standardised values.
     pub(crate) map: Standardizer,
     /// What one standardised unit counts when objectives are weighed against each other.
@@ -184,6 +196,24 @@ const FIT_DESIGNS: usize = 400;
 const MODEL_DESIGNS: usize = 1500;
 
 impl Belief {
+    /// Expected values, standardised.
+    pub(crate) fn means(&self, points: &Points) -> Result<Vec<f64>> {
+        match &self.known {
+            Some(known) => Ok(points.rows().map(|x| self.map.standardize(known.at(x))).collect()),
+            None => self.gp.means(points),
+        }
+    }
+
+    /// What is expected at `x`, standardised. A formula is certain.
+    pub(crate) fn predict(&self, x: &[f64]) -> Result<Prediction> {
+        match &self.known {
+            Some(known) => {
+                Ok(Prediction { mean: self.map.standardize(known.at(x)), variance: 0.0 })
+            }
+            None => self.gp.predict(x),
+        }
+    }
+
     /// Expected value at `x`; adds `factor` times its gradient to `gradient`.
     pub(crate) fn mean_with_gradient(
         &self,
@@ -191,7 +221,13 @@ impl Belief {
         factor: f64,
         gradient: &mut [f64],
     ) -> Result<f64> {
-        self.gp.mean_with_gradient(x, factor, gradient)
+        match &self.known {
+            Some(known) => {
+                let value = known.with_gradient(x, factor / self.map.scale(), gradient);
+                Ok(self.map.standardize(value))
+            }
+            None => self.gp.mean_with_gradient(x, factor, gradient),
+        }
     }
 }
 
@@ -209,7 +245,8 @@ impl Surrogate {
                 Units::Raw => draft.map.scale(),
             };
             let notes = std::mem::take(&mut draft.notes);
-            surrogate.add(Belief { gp, map: draft.map, unit, notes }, observed.limit);
+            let known = observed.known.clone();
+            surrogate.add(Belief { gp, known, map: draft.map, unit, notes }, observed.limit);
         }
         Ok(surrogate)
     }
@@ -239,17 +276,65 @@ impl Surrogate {
 
     /// Whether some designs may be infeasible.
     pub(crate) fn is_constrained(&self) -> bool {
-        !self.constraints.is_empty()
+        !(self.constraints.is_empty() && self.successes.is_empty())
+    }
+
+    /// The probability that `x` is feasible: that all constraints hold and no run fails. Adds `factor`
+    /// times its gradient to `gradient`.
+    pub(crate) fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
+        let mut parts: Vec<(f64, Vec<f64>)> = vec![];
+        for constraint in &self.constraints {
+            let query = constraint.belief.gp.query(x)?;
+            let [mean, variance] = constraint.slopes(query.prediction());
+            let slope = constraint.belief.gp.gradient(&query, mean, variance);
+            parts.push((constraint.probability(query.prediction()), slope));
+        }
+        for (_, success) in &self.successes {
+            let mut slope = vec![0.0; x.len()];
+            let probability = success.probability_with_gradient(x, 1.0, &mut slope)?;
+            parts.push((probability, slope));
+        }
+        for (i, (_, slope)) in parts.iter().enumerate() {
+            let others = parts.iter().enumerate().filter(|(j, _)| *j != i);
+            let others: f64 = others.map(|(_, (probability, _))| probability).product();
+            gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += factor * others * s);
+        }
+        Ok(parts.iter().map(|(probability, _)| probability).product())
+    }
+
+    /// λ · (μ(x) − r) times the probability that x is feasible, in weighing units; without
+    /// constraints λ · μ(x). Writes its gradient.
+    pub(crate) fn utility(&self, weights: &[f64], x: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        gradient.fill(0.0);
+        let mut sum = 0.0;
+        for (k, (belief, weight)) in self.objectives.iter().zip(weights).enumerate() {
+            let factor = weight * belief.unit;
+            let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
+            sum += factor * (belief.mean_with_gradient(x, factor, gradient)? - zero);
+        }
+        if !self.is_constrained() {
+            return Ok(sum);
+        }
+        let mut by_feasibility = vec![0.0; x.len()];
+        let feasibility = self.feasibility(x, sum, &mut by_feasibility)?;
+        let parts = gradient.iter_mut().zip(by_feasibility);
+        parts.for_each(|(g, part)| *g = *g * feasibility + part);
+        Ok(sum * feasibility)
     }
 
     /// The probability that each of `points` is feasible.
     pub(crate) fn feasibilities(&self, points: &Points) -> Result<Vec<f64>> {
         let mut product = vec![1.0; points.len()];
         for constraint in &self.constraints {
-            for (f, prediction) in product.iter_mut().zip(constraint.belief.gp.predict_many(points)?)
+            for (f, prediction) in
+                product.iter_mut().zip(constraint.belief.gp.predict_many(points)?)
             {
                 *f *= constraint.probability(prediction);
             }
+        }
+        for (_, success) in &self.successes {
+            let probabilities = success.probabilities(points)?;
+            product.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
         }
         Ok(product)
     }
@@ -273,9 +358,23 @@ impl Surrogate {
         }
     }
 
-    /// λ · μ(x) in weighing units, for each of `points`.
+    /// The value of each of `points` as [`Surrogate::utility`] has it.
     pub(crate) fn utilities(&self, weights: &[f64], points: &Points) -> Result<Vec<f64>> {
-        Ok(self.weigh(weights, &self.means(points)?))
+        Ok(self.outlooks(points)?.utilities(self, weights))
+    }
+
+    /// What each of `points` is worth in each objective; see [`Expected::worths`].
+    pub(crate) fn worths(&self, points: &Points) -> Result<Points> {
+        Ok(self.outlooks(points)?.worths(self))
+    }
+
+    /// What is expected of each of `points`.
+    pub(crate) fn outlooks(&self, points: &Points) -> Result<Expected> {
+        let feasibilities = match self.is_constrained() {
+            true => Some(self.feasibilities(points)?),
+            false => None,
+        };
+        Ok(Expected { means: self.means(points)?, feasibilities })
     }
 
     /// λ · μ in weighing units, for rows of standardised means.
@@ -287,12 +386,68 @@ impl Surrogate {
 
     /// Posterior means of all objectives, in standardised units: a row per point.
     pub(crate) fn means(&self, points: &Points) -> Result<Points> {
-        let means = self.objectives.iter().map(|output| output.gp.means(points));
+        let means = self.objectives.iter().map(|belief| belief.means(points));
         let means: Vec<Vec<f64>> = means.collect::<Result<_>>()?;
         let row = |i: usize| means.iter().map(|m| m[i]).collect::<Vec<_>>();
         Points::from_rows(self.objectives.len(), (0..points.len()).map(row))
     }
 }
+
+/// What is expected of some designs.
+pub(crate) struct Expected {
+    /// Standardised means of the objectives, a row per design.
+    pub(crate) means: Points,
+    /// Probability that each is feasible; none where every design is.
+    feasibilities: Option<Vec<f64>>,
+}
+
+impl Expected {
+    /// The value of each design to a decision maker.
+    pub(crate) fn utilities(&self, surrogate: &Surrogate, weights: &[f64]) -> Vec<f64> {
+        let mut utilities = surrogate.weigh(weights, &self.means);
+        let Some(feasibilities) = &self.feasibilities else { return utilities };
+        let factors = surrogate.objectives.iter().zip(weights).map(|(b, w)| w * b.unit);
+        let reference = surrogate.reference.iter().flatten();
+        let zero: f64 = factors.zip(reference).map(|(factor, r)| factor * r).sum();
+        utilities.iter_mut().zip(feasibilities).for_each(|(u, f)| *u = f * (*u - zero));
+        utilities
+    }
+
+    /// Whether each design is at least as likely to be feasible as not.
+    pub(crate) fn are_feasible(&self) -> Vec<bool> {
+        match &self.feasibilities {
+            Some(feasibilities) => feasibilities.iter().map(|f| *f >= LIKELY).collect(),
+            None => vec![true; self.means.len()],
+        }
+    }
+
+    /// What each design is worth in each objective: its mean, with the probability that it is
+    /// feasible, and otherwise the reference point.
+    pub(crate) fn worths(&self, surrogate: &Surrogate) -> Points {
+        let mut worths = self.means.clone();
+        let reference = surrogate.reference.as_deref().unwrap_or_default();
+        for (i, f) in self.feasibilities.iter().flatten().enumerate() {
+            let row = worths.row_mut(i).iter_mut().zip(reference);
+            row.for_each(|(worth, r)| *worth = r + f * (*worth - r));
+        }
+        worths
+    }
+
+    /// The same, designs that are likely infeasible so far down that every other design dominates
+    /// them, and the less likely the further.
+    pub(crate) fn penalised(&self, surrogate: &Surrogate) -> Points {
+        const FAR: f64 = 1e6;
+        let mut worths = self.worths(surrogate);
+        let unlikely = self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < LIKELY);
+        for (i, f) in unlikely {
+            worths.row_mut(i).iter_mut().for_each(|worth| *worth -= FAR * (1.0 + LIKELY - f));
+        }
+        worths
+    }
+}
+
+/// A design is recommended if it is at least this likely to be feasible.
+pub(crate) const LIKELY: f64 = 0.5;
 
 /// A model with its hyper-parameters, before it is conditioned on its data.
 struct Draft {
@@ -310,10 +465,15 @@ const FAMILY: Family = Family::Matern52;
 impl Draft {
     fn new(observed: &Observed<'_>, config: &Config) -> Result<Self> {
         let rows = sorted_rows(observed);
-        let map = standardizer(&rows)?;
+        let map = match &observed.known {
+            Some(known) => known.standardizer()?,
+            None => standardizer(&rows)?,
+        };
         let data = standardised(observed.dim, &rows, &map)?;
         let mut notes = vec![];
-        if rows.is_empty() {
+        if observed.known.is_some() {
+            // Nothing to learn.
+        } else if rows.is_empty() {
             notes.push(ModelNote::NoObservations);
         } else if rows.len() > 1 && is_constant(&rows, &map) {
             notes.push(ModelNote::ConstantValues);
@@ -368,7 +528,7 @@ impl Draft {
         let predictions = gp.predict_many(points)?;
         let expected = points.rows().zip(predictions).map(|(x, prediction)| {
             let Some(&i) = own.get(&key(x)) else { return prediction.mean };
-            let noise = gp.noise() / self.data.counts()[i];
+            let noise = self.data.noise(i, gp.noise());
             // Noise and variance may both be zero: then the value is the prediction.
             let trust = prediction.variance / (prediction.variance + noise).max(f64::MIN_POSITIVE);
             prediction.mean + trust * (self.data.values()[i] - prediction.mean)
@@ -405,7 +565,7 @@ fn scaled(points: &Points, lengthscales: &[f64]) -> Result<Points> {
 /// The rows sorted: the order in which results arrived must not show, not even in the last bit.
 fn sorted_rows<'a>(observed: &Observed<'a>) -> Vec<Row<'a>> {
     let mut rows = observed.rows.clone();
-    let order = |a: &Row<'_>, b: &Row<'_>| (a.x, a.value).partial_cmp(&(b.x, b.value));
+    let order = |a: &Row<'_>, b: &Row<'_>| (a.x, a.value, a.sd).partial_cmp(&(b.x, b.value, b.sd));
     // Coordinates and values are finite, so any two can be compared.
     rows.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
     rows
@@ -417,7 +577,10 @@ fn standardizer(rows: &[Row<'_>]) -> Result<Standardizer> {
 
 fn standardised(dim: usize, rows: &[Row<'_>], map: &Standardizer) -> Result<Data> {
     let values: Vec<f64> = rows.iter().map(|row| map.standardize(row.value)).collect();
-    Data::new(&Points::from_rows(dim, rows.iter().map(|row| row.x))?, &values)
+    let variance = |row: &Row<'_>| row.sd.map(|sd| map.standardize_variance(sd * sd));
+    let variances: Vec<Option<f64>> = rows.iter().map(variance).collect();
+    let points = Points::from_rows(dim, rows.iter().map(|row| row.x))?;
+    Data::with_known_noise(&points, &values, &variances)
 }
 
 /// Fits hyper-parameters.
@@ -429,7 +592,9 @@ fn fitted(
     mut model: Model,
     notes: &mut Vec<ModelNote>,
 ) -> Result<Hyper> {
-    if matches!(model.noise, fit::Noise::Fitted { .. }) && output.noise == Noise::Deterministic {
+    let is_fitted = matches!(model.noise, fit::Noise::Fitted { .. });
+    let disagree = rows.iter().any(|row| row.sd.is_none()) && is_fitted;
+    if disagree && output.noise == Noise::Deterministic {
         notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
     }
     if data.is_empty() {
@@ -447,7 +612,9 @@ fn fitted(
 /// `rows` are sorted.
 fn disagreeing(rows: &[Row<'_>]) -> Vec<u64> {
     let designs = rows.chunk_by(|a, b| a.x == b.x);
-    let differing = designs.filter(|design| design.iter().any(|row| row.value != design[0].value));
+    let shared = designs.map(|design| design.iter().filter(|row| row.sd.is_none()));
+    let shared = shared.map(|design| design.collect::<Vec<_>>());
+    let differing = shared.filter(|design| design.iter().any(|row| row.value != design[0].value));
     let mut found: Vec<u64> = differing.flatten().map(|row| row.evaluation).collect();
     found.sort_unstable();
     found
@@ -500,6 +667,13 @@ fn model(
         Noise::Noisy => fitted,
         // Values at one design that differ are noise, whatever was declared.
         Noise::Deterministic if data.scatter() > negligible => fitted,
+        // Whoever gives standard errors has noise: what comes is expected to be like what came.
+        Noise::Deterministic if data.known_noise().iter().all(Option::is_some) => {
+            match data.len() {
+                0 => fit::Noise::Fixed(negligible),
+                _ => fitted,
+            }
+        }
         Noise::Deterministic => fit::Noise::Fixed(negligible),
         Noise::Known { sd } => {
             let relative = (sd / map.scale()).powi(2);

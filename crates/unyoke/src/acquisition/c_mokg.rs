@@ -10,15 +10,18 @@
 use super::vector::{self, Observed};
 use super::{Acquisition, Evaluator, Scalarised, Sums};
 use crate::choices::Choice;
-use crate::surrogate::Place;
+use crate::surrogate::{Place, Surrogate};
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::{Adjoint, Candidate, Query};
+use unyoke_math::success::Success;
 use unyoke_math::{Points, Result};
 
 /// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
 pub(crate) struct CMokg<'a> {
     shared: Scalarised<'a>,
     options: Vec<Form>,
+    /// For each option, where its runs succeed, if they may fail.
+    successes: Vec<Vec<&'a Success>>,
 }
 
 /// How the gain of an option is computed.
@@ -39,7 +42,13 @@ impl<'a> CMokg<'a> {
             ref places => Ok(Form::Several(Observed::new(places)?)),
         };
         let options = choices.iter().map(form).collect::<Result<_>>()?;
-        Ok(Self { shared, options })
+        let surrogate: &'a Surrogate = shared.surrogate;
+        let successes = |choice: &Choice| {
+            let own = surrogate.successes.iter();
+            own.filter(|(m, _)| choice.measurements.contains(m)).map(|(_, s)| s).collect()
+        };
+        let successes = choices.iter().map(successes).collect();
+        Ok(Self { shared, options, successes })
     }
 }
 
@@ -47,13 +56,14 @@ impl<'a> CMokg<'a> {
 impl<'a> CMokg<'a> {
     /// These outputs together.
     pub(super) fn of(shared: Scalarised<'a>, observed: Observed) -> Self {
-        Self { shared, options: vec![Form::Several(observed)] }
+        Self { shared, options: vec![Form::Several(observed)], successes: vec![vec![]] }
     }
 
     /// Each objective alone.
     pub(crate) fn one_by_one(shared: Scalarised<'a>) -> Self {
-        let options = (0..shared.objectives()).map(Form::One).collect();
-        Self { shared, options }
+        let options: Vec<Form> = (0..shared.objectives()).map(Form::One).collect();
+        let successes = vec![vec![]; options.len()];
+        Self { shared, options, successes }
     }
 }
 
@@ -63,14 +73,33 @@ impl Acquisition for CMokg<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        match &self.options[option] {
+        let gain: Evaluator<'_> = match &self.options[option] {
             Form::One(objective) => {
                 let mut work = Work::new(&self.shared, *objective);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
             Form::Several(observed) => vector::evaluator(&self.shared, observed),
+        };
+        match self.successes[option].is_empty() {
+            true => gain,
+            false => unless_it_fails(gain, &self.successes[option]),
         }
     }
+}
+
+/// A run that fails gains nothing: the gain times the probability that none of the runs does.
+fn unless_it_fails<'a>(mut gain: Evaluator<'a>, successes: &'a [&Success]) -> Evaluator<'a> {
+    Box::new(move |x, mut gradient| {
+        let mut log = gain(x, gradient.as_deref_mut());
+        for success in successes {
+            log += match gradient.as_deref_mut() {
+                Some(gradient) => success.log_probability_with_gradient(x, 1.0, gradient),
+                None => success.log_probability(x),
+            }
+            .unwrap_or(f64::NEG_INFINITY);
+        }
+        log
+    })
 }
 
 /// One objective's evaluator with its buffers.
@@ -120,7 +149,7 @@ impl<'a> Work<'a> {
             self.add_weight_vector(q)?;
         }
         if let Some(gradient) = gradient {
-            self.write_gradient(deviation, gradient)?;
+            self.write_gradient(x, deviation, gradient)?;
         }
         Ok(self.sums.log_mean(self.shared.weights.len()))
     }
@@ -133,6 +162,8 @@ impl<'a> Work<'a> {
         for (k, output) in shared.surrogate.objectives.iter().enumerate() {
             means[k] = if k == self.objective {
                 self.candidate.prediction().mean
+            } else if output.known.is_some() {
+                output.predict(x)?.mean
             } else {
                 output.gp.query_into(x, &mut self.queries[k])?;
                 self.queries[k].prediction().mean
@@ -177,7 +208,7 @@ impl<'a> Work<'a> {
     ///
     /// β_j = k_j/√v with v = variance + noise, so ∂β_j/∂v = −β_j/2v; the candidate's own slope is
     /// variance/√v.
-    fn write_gradient(&mut self, deviation: f64, gradient: &mut [f64]) -> Result<()> {
+    fn write_gradient(&mut self, x: &[f64], deviation: f64, gradient: &mut [f64]) -> Result<()> {
         let Sums { gain, lines: slopes, means, .. } = &mut self.sums;
         let by_variance: f64 = slopes.iter().zip(&self.slopes).map(|(g, beta)| g * beta).sum();
         let own = slopes.pop().unwrap_or(0.0);
@@ -192,7 +223,9 @@ impl<'a> Work<'a> {
         let set = &self.shared.sets[self.objective];
         gradient.copy_from_slice(&set.gradient(&self.candidate, adjoint)?);
         for (k, output) in self.shared.surrogate.objectives.iter().enumerate() {
-            if k != self.objective && means[k] != 0.0 {
+            if k != self.objective && means[k] != 0.0 && output.known.is_some() {
+                output.mean_with_gradient(x, means[k], gradient)?;
+            } else if k != self.objective && means[k] != 0.0 {
                 let slope = output.gp.gradient(&self.queries[k], means[k], 0.0);
                 gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
             }

@@ -38,7 +38,7 @@ impl Process {
         let kernel =
             Kernel::new(Family::Matern52, dim, &self.lengthscales, self.outputscale).unwrap();
         let gp = Gp::new(kernel, self.mean, self.noise, &data).unwrap();
-        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     }
 }
 
@@ -156,7 +156,8 @@ fn both_coupled_forms_match_the_recorded_ones() {
 fn an_expectation_over_weights_is_the_mean_of_its_parts() {
     for (surrogate, case) in cases() {
         let weights = Points::from_rows(2, &case.weights).unwrap();
-        let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+        let acquisition =
+            CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
         for at in &case.points {
             for m in 0..2 {
                 let (gain, _) = evaluate(&acquisition, m, &at.x);
@@ -175,7 +176,7 @@ fn random_surrogate(rng: &mut Rng) -> Surrogate {
         let kernel = Kernel::new(Family::Matern52, 4, &[0.6, 0.9, 0.5, 1.4], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
         let unit = 0.5 + rng.uniform();
-        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
+        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
     };
     Surrogate::of_objectives([7, 3, 0].map(|n| output(rng, n)).into())
 }
@@ -244,7 +245,7 @@ fn few_objectives(rng: &mut Rng, objectives: usize) -> Surrogate {
         let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
         let kernel = Kernel::new(Family::Matern52, 3, &[0.6, 0.9, 0.5], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
-        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     };
     Surrogate::of_objectives([9, 5, 7][..objectives].iter().copied().map(output).collect())
 }
@@ -257,7 +258,7 @@ fn degenerate_surrogates() -> Vec<Surrogate> {
         let values: Vec<f64> = (0..n).map(value).collect();
         let kernel = Kernel::new(Family::Matern52, 2, &[0.4], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, noise, &Data::new(&points, &values).unwrap()).unwrap();
-        Belief { gp, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
     };
     let wave = |i: usize| (i as f64).sin();
     let pairs = [

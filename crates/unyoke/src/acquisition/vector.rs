@@ -91,8 +91,12 @@ impl Observed {
 
 /// The gain of measuring these outputs.
 pub(super) fn evaluator<'a>(shared: &'a Scalarised<'a>, observed: &'a Observed) -> Evaluator<'a> {
-    let mut work = Work::new(shared, observed);
-    Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+    match Work::new(shared, observed) {
+        Ok(mut work) => {
+            Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+        }
+        Err(_) => Box::new(|_, _| f64::NEG_INFINITY),
+    }
 }
 
 /// One output that is observed: how the designs of all lines would move.
@@ -202,11 +206,11 @@ struct Meeting<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(shared: &'a Scalarised<'a>, observed: &'a Observed) -> Self {
-        Self {
+    fn new(shared: &'a Scalarised<'a>, observed: &'a Observed) -> Result<Self> {
+        Ok(Self {
             shared,
             observed,
-            base: shared.base_feasibility(&observed.constraints),
+            base: shared.base_feasibility(&observed.constraints)?,
             intercepts: shared.intercepts.clone(),
             twin: None,
             objectives: vec![Moves::default(); observed.objectives.len()],
@@ -217,7 +221,7 @@ impl<'a> Work<'a> {
             order: SlopeOrder::default(),
             envelope: Envelope::default(),
             sums: Sums::default(),
-        }
+        })
     }
 
     fn lines(&self) -> usize {
@@ -280,6 +284,9 @@ impl<'a> Work<'a> {
                 constraint.belief.gp.query_into(x, &mut self.queries[c])?;
                 product *= constraint.probability(self.queries[c].prediction());
             }
+        }
+        for (_, success) in &self.shared.surrogate.successes {
+            product *= success.probability(x)?;
         }
         Ok(product)
     }
@@ -481,36 +488,42 @@ impl<'a> Work<'a> {
         if self.sums.base != 0.0 {
             // A candidate that is a design of the set took that one's feasibility.
             self.base_at(x)?;
-            self.add_base_gradient(gradient);
+            self.add_base_gradient(x, gradient)?;
         }
         gradient.iter_mut().for_each(|g| *g /= self.sums.gain);
         Ok(())
     }
 
-    fn add_base_gradient(&self, gradient: &mut [f64]) {
-        let constraints = &self.shared.surrogate.constraints;
-        let free = || (0..constraints.len()).filter(|c| !self.observed.constraints.contains(c));
-        for c in free() {
-            let others = free().filter(|other| *other != c);
-            let others = others.map(|c| constraints[c].probability(self.queries[c].prediction()));
-            let weight = self.sums.base * others.product::<f64>();
-            let [mean, variance] = constraints[c].slopes(self.queries[c].prediction());
-            let gp = &constraints[c].belief.gp;
-            let part = gp.gradient(&self.queries[c], weight * mean, weight * variance);
-            gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+    /// Adds the gradient of the candidate's base feasibility, a product, times its derivative.
+    fn add_base_gradient(&self, x: &[f64], gradient: &mut [f64]) -> Result<()> {
+        let surrogate = self.shared.surrogate;
+        let mut parts: Vec<(f64, Vec<f64>)> = vec![];
+        for (c, constraint) in surrogate.constraints.iter().enumerate() {
+            if !self.observed.constraints.contains(&c) {
+                let prediction = self.queries[c].prediction();
+                let [mean, variance] = constraint.slopes(prediction);
+                let slope = constraint.belief.gp.gradient(&self.queries[c], mean, variance);
+                parts.push((constraint.probability(prediction), slope));
+            }
         }
+        for (_, success) in &surrogate.successes {
+            let mut slope = vec![0.0; x.len()];
+            parts.push((success.probability_with_gradient(x, 1.0, &mut slope)?, slope));
+        }
+        for (i, (_, slope)) in parts.iter().enumerate() {
+            let others = parts.iter().enumerate().filter(|(j, _)| *j != i);
+            let others: f64 = others.map(|(_, (probability, _))| probability).product();
+            let weight = self.sums.base * others;
+            gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += weight * s);
+        }
+        Ok(())
     }
 }
 
 impl Moves {
     /// Computes how observing at `x` would move the designs of the set, and `x` itself, which may be
     /// one of them.
-    fn place(
-        &mut self,
-        set: &FixedSet<'_>,
-        x: &[f64],
-        twin: Option<usize>,
-    ) -> Result<()> {
+    fn place(&mut self, set: &FixedSet<'_>, x: &[f64], twin: Option<usize>) -> Result<()> {
         set.evaluate(x, &mut self.candidate)?;
         let own = self.candidate.prediction().variance;
         self.variance = own + set.noise();
@@ -546,7 +559,10 @@ impl Moves {
         let covariances: Vec<f64> = designs.iter().map(|slope| slope / deviation).collect();
         let all: f64 = by_slopes.iter().zip(&self.slopes).map(|(b, beta)| b * beta).sum();
         let variance = by_variance + own[0] / deviation - 0.5 * all / self.variance;
-        set.gradient(&self.candidate, Adjoint { mean: by_mean, variance, covariances: &covariances })
+        set.gradient(
+            &self.candidate,
+            Adjoint { mean: by_mean, variance, covariances: &covariances },
+        )
     }
 }
 

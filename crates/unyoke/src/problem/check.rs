@@ -193,7 +193,8 @@ impl Mistakes {
             self.add("outputs", "there must be at least one objective");
         }
         if objectives > MOST_OBJECTIVES {
-            let message = format!("{objectives} are objectives, but at most {MOST_OBJECTIVES} work");
+            let message =
+                format!("{objectives} are objectives, but at most {MOST_OBJECTIVES} work");
             self.add("outputs", message);
         }
         self.names("outputs", problem.outputs.iter().map(|output| output.name.as_str()));
@@ -203,7 +204,10 @@ impl Mistakes {
             let gives = |m: &Measurement| m.outputs.contains(&output.name);
             match (&output.formula, problem.measurements.iter().position(gives)) {
                 (None, None) => {
-                    self.add(path, "nothing gives it: no measurement lists it, and it is no formula");
+                    self.add(
+                        path,
+                        "nothing gives it: no measurement lists it, and it is no formula",
+                    );
                 }
                 (Some(_), Some(m)) => {
                     let message = "is a formula, known everywhere; leave it out here";

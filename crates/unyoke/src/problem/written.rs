@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Direction, KnownHyper, Limit, Measurement, Noise, Output, Parameter, Priors, Problem, Role, Scale,
-    is_default,
+    Direction, KnownHyper, Limit, Measurement, Noise, Output, Parameter, Priors, Problem, Role,
+    Scale, is_default,
 };
 
 /// A problem of either format.
@@ -43,7 +43,8 @@ impl TryFrom<WrittenProblem> for Problem {
     type Error = String;
 
     fn try_from(written: WrittenProblem) -> Result<Self, String> {
-        let WrittenProblem { parameters, mut outputs, mut measurements, limits, objectives } = written;
+        let WrittenProblem { parameters, mut outputs, mut measurements, limits, objectives } =
+            written;
         if !objectives.is_empty() && !(outputs.is_empty() && measurements.is_empty()) {
             return Err("has objectives of format 1 beside outputs or measurements".to_owned());
         }

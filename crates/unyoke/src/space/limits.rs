@@ -122,24 +122,18 @@ impl Space {
     /// The same, if all slacks had to be at least `margin`.
     pub(super) fn shortfall(&self, x: &[f64], margin: f64, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        let relaxed =
-            self.columns.iter().map(|column| column.axis.relaxed(&x[column.inputs.clone()]));
-        let (values, slopes): (Vec<f64>, Vec<f64>) = relaxed.unzip();
-        let mut by_value = vec![0.0; values.len()];
+        let relaxed = self.relaxed(x);
+        let mut by_value = vec![0.0; relaxed.values.len()];
         let mut total = 0.0;
         for limit in &self.limits {
-            let slack = limit.inequality.gradient(&values, &mut by_value);
+            let slack = limit.inequality.gradient(&relaxed.values, &mut by_value);
             let short = margin - slack / limit.scale;
             if !short.is_finite() {
                 total += HOPELESS;
             } else if short > 0.0 {
                 total += short * short;
                 let factor = -2.0 * short / limit.scale;
-                for (i, column) in
-                    self.columns.iter().enumerate().filter(|(i, _)| slopes[*i] != 0.0)
-                {
-                    gradient[column.inputs.start] += factor * by_value[i] * slopes[i];
-                }
+                self.add_slopes(&relaxed, &by_value, factor, gradient);
             }
         }
         total
@@ -187,10 +181,5 @@ impl Space {
             }
         }
         best
-    }
-
-    /// The values of the parameters at `x` as in the design suggested; not a number for choices.
-    fn numbers(&self, x: &[f64]) -> Vec<f64> {
-        self.columns.iter().map(|column| column.axis.number(&x[column.inputs.clone()])).collect()
     }
 }

@@ -20,6 +20,7 @@ fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Obser
         evaluation: i as u64,
         x: points.row(i),
         value: *value,
+        sd: None,
         searched: false,
     };
     Observed {
@@ -30,6 +31,7 @@ fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Obser
         parameters: 2,
         rows: values.iter().enumerate().map(row).collect(),
         expected: Points::new(2),
+        known: None,
     }
 }
 

@@ -80,7 +80,8 @@ fn the_logarithm_of_an_expectation_over_weights_matches_its_parts() {
         for first in 0..case.weights.len() {
             let weights = Points::from_rows(2, &case.weights[first..]).unwrap();
             let count = weights.len() as f64;
-            let acquisition = CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
+            let acquisition =
+                CMokg::one_by_one(Scalarised::new(&surrogate, &grid(), &weights).unwrap());
             for at in &case.points {
                 for m in 0..2 {
                     let (log, _) = log_gain(&acquisition, m, &at.x);

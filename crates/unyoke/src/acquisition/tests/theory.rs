@@ -12,7 +12,8 @@ const DRAWS: usize = 4000;
 /// Values of all objectives at the designs of a set, drawn together from the posterior: for each
 /// draw, a row per objective.
 fn draws(surrogate: &Surrogate, set: &Points, rng: &mut Rng) -> Vec<Vec<Vec<f64>>> {
-    let means: Vec<Vec<f64>> = surrogate.objectives.iter().map(|o| o.gp.means(set).unwrap()).collect();
+    let means: Vec<Vec<f64>> =
+        surrogate.objectives.iter().map(|o| o.gp.means(set).unwrap()).collect();
     let factors = surrogate.objectives.iter().map(|o| latent_factor(&o.gp, set, 1e-10).unwrap());
     let factors: Vec<_> = factors.collect();
     let mut draw = |m: usize| {

@@ -38,6 +38,7 @@ fn constrained_surrogate(case: &Constrained) -> Surrogate {
     let mut surrogate =
         Surrogate::of_objectives(case.gps[..2].iter().map(Process::output).collect());
     surrogate.constrain(turned.output(), -case.limit);
+    surrogate.reference = Some(case.reference.clone());
     surrogate
 }
 
@@ -58,7 +59,6 @@ fn gains_within_a_constraint_match_the_recorded_ones() {
         for at in &case.points {
             for (q, weights) in case.weights.iter().enumerate() {
                 let shared = Scalarised::new(&surrogate, &set, &one(weights)).unwrap();
-                let shared = shared.with_reference(Some(case.reference.clone()));
                 for m in 0..2 {
                     let observed = Observed::new(&[Place::Objective(m)]).unwrap();
                     let expected = at.objective[q][m];
@@ -91,8 +91,7 @@ fn the_usual_nodes_are_near_to_many() {
             let nodes = Nodes::trapezoid(8.0, 1 << 12).unwrap();
             let many = Observed::with_nodes(&places, nodes).unwrap();
             for at in &case.points {
-                let (found, expected) =
-                    (gain(&shared, &usual, &at.x), gain(&shared, &many, &at.x));
+                let (found, expected) = (gain(&shared, &usual, &at.x), gain(&shared, &many, &at.x));
                 assert_close(found, expected, [0.02, 1e-5], &format!("{places:?}"));
             }
         }
@@ -108,6 +107,7 @@ fn random_constrained(rng: &mut Rng) -> Surrogate {
     for belief in constraints {
         surrogate.constrain(belief, 0.3 * rng.normal());
     }
+    surrogate.reference = Some(vec![-1.0, -1.5]);
     surrogate
 }
 
