@@ -68,11 +68,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// An objective that no command measures.
-    #[error("no command measures {objective}")]
+    /// A measurement without a command.
+    #[error("{measurement} has no command")]
     NoCommand {
-        /// The objective.
-        objective: String,
+        /// The measurement.
+        measurement: String,
     },
     /// A study that was begun with another problem than its file has now.
     #[error(
@@ -85,7 +85,7 @@ pub enum Error {
         path: PathBuf,
         /// Where the study is.
         location: String,
-        /// The parameter or objective that differs.
+        /// The parameter, output, measurement or limit that differs.
         what: String,
     },
     /// A folder with attempts that are not of this study.

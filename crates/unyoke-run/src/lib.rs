@@ -1,6 +1,6 @@
 //! Turns suggestions into processes and their output into observations.
 //!
-//! A [`StudyFile`] says what is optimised and which command measures each objective. An
+//! A [`StudyFile`] says what is optimised and which commands measure it. An
 //! [`Attempt`] is one run of such a command: a supervisor process of its own owns it, so that its
 //! result is found again whatever happened to the program that asked for it. A [`Runner`] asks the
 //! study what to evaluate, makes attempts, and tells what came out, until the budget is spent.
@@ -22,10 +22,13 @@ pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
 pub use opening::{Looked, Opened};
 pub use process::{
-    Attempt, Death, Exit, Failure, Layout, Outcome, Output, Spec, State, Supervisor, supervise,
+    Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
+    supervise,
 };
 pub use runner::{
-    BY_HAND, Ending, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions, Summary,
-    Underway, claim_by_hand, is_gone,
+    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions,
+    Summary, Underway, claim_by_hand, is_gone,
 };
-pub use study_file::{Budget, ObjectiveRun, RunSettings, StudyFile, schema, template};
+pub use study_file::{
+    Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, schema, template,
+};

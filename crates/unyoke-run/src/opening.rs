@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unyoke::{Journal, JournalError, MemoryJournal, Problem, Study};
+use unyoke::{Cost, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
 use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
@@ -80,9 +80,9 @@ impl StudyFile {
     }
 
     fn take_over_prices<J: Journal>(&self, study: &mut Study<J>) -> Result<()> {
-        for objective in &self.problem.objectives {
-            if study.cost(&objective.name)? != objective.cost {
-                study.set_cost(&objective.name, objective.cost)?;
+        for Measurement { name, cost, .. } in &self.problem.measurements {
+            if study.cost(name)? != cost {
+                study.set_cost(name, cost.clone())?;
             }
         }
         Ok(())
@@ -114,7 +114,7 @@ impl StudyFile {
             Err(unyoke_store::Error::StudyExists { .. }) => return self.open(),
             store => store?,
         };
-        let (problem, config) = (self.problem.clone(), self.config.clone());
+        let (problem, config) = (self.problem.clone(), self.initial_config());
         match Study::create(problem, config, self.seed, store.clone()) {
             Err(unyoke::Error::Journal(JournalError::Conflict { .. })) => self.open(),
             study => Ok(Opened { study: study?, store }),
@@ -146,16 +146,28 @@ fn difference(now: &Problem, begun: &Problem) -> Option<String> {
         let name = now.parameters.get(i).or(begun.parameters.get(i))?.name();
         return Some(format!("parameter {name:?}"));
     }
-    let count = now.objectives.len().max(begun.objectives.len());
-    let objective = (0..count).find(|i| now.objectives.get(*i) != begun.objectives.get(*i))?;
-    let name = &now.objectives.get(objective).or(begun.objectives.get(objective))?.name;
-    Some(format!("objective {name:?}"))
+    let count = now.limits.len().max(begun.limits.len());
+    if let Some(i) = (0..count).find(|i| now.limits.get(*i) != begun.limits.get(*i)) {
+        let name = &now.limits.get(i).or(begun.limits.get(i))?.name;
+        return Some(format!("limit {name:?}"));
+    }
+    let count = now.outputs.len().max(begun.outputs.len());
+    let output = (0..count).find(|i| now.outputs.get(*i) != begun.outputs.get(*i));
+    if let Some(i) = output {
+        let output = now.outputs.get(i).or(begun.outputs.get(i))?;
+        let what = if output.is_objective() { "objective" } else { "constraint" };
+        return Some(format!("{what} {:?}", output.name));
+    }
+    let count = now.measurements.len().max(begun.measurements.len());
+    let other = (0..count).find(|i| now.measurements.get(*i) != begun.measurements.get(*i))?;
+    let name = &now.measurements.get(other).or(begun.measurements.get(other))?.name;
+    Some(format!("measurement {name:?}"))
 }
 
 fn without_costs(problem: &Problem) -> Problem {
     let mut problem = problem.clone();
-    for objective in &mut problem.objectives {
-        objective.cost = 1.0;
+    for measurement in &mut problem.measurements {
+        measurement.cost = Cost::Constant(1.0);
     }
     problem
 }
@@ -197,9 +209,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         file(&folder, TEXT).open_or_create().unwrap();
         let costlier = file(&folder, &TEXT.replace("cost = 1", "cost = 2.5"));
-        assert_eq!(costlier.look().unwrap().study.cost("mass").unwrap(), 2.5);
-        assert_eq!(costlier.open().unwrap().study.cost("mass").unwrap(), 1.0, "only looked at");
-        assert_eq!(costlier.open_or_create().unwrap().study.cost("mass").unwrap(), 2.5);
+        assert_eq!(costlier.look().unwrap().study.cost("mass").unwrap(), &Cost::Constant(2.5));
+        assert_eq!(
+            costlier.open().unwrap().study.cost("mass").unwrap(),
+            &Cost::Constant(1.0),
+            "only looked at"
+        );
+        assert_eq!(
+            costlier.open_or_create().unwrap().study.cost("mass").unwrap(),
+            &Cost::Constant(2.5)
+        );
         for (from, to, differs) in [
             ("high = 1", "high = 2", "parameter \"x\""),
             ("minimise", "maximise", "objective \"mass\""),

@@ -12,11 +12,12 @@ compile_error!("commands are run in process groups, which only Unix-like systems
 
 mod system;
 mod folder;
+mod spec;
 mod outcome;
 mod number;
+mod results;
 mod capture;
 mod channel;
-mod spec;
 mod launch;
 mod orphan;
 mod custody;
@@ -24,12 +25,14 @@ mod running;
 mod supervise;
 mod attempt;
 
+pub(crate) use attempt::Relation;
 pub(crate) use custody::Entrusted;
-pub(crate) use folder::is_locked;
+pub(crate) use folder::{Begun, is_locked};
+pub(crate) use outcome::paid;
 pub(crate) use system::host_name;
 
 pub use attempt::{Attempt, Death, State, Supervisor};
 pub use folder::Layout;
-pub use outcome::{Exit, Failure, Outcome, Output};
+pub use outcome::{Exit, Failure, Measured, Outcome, Output};
 pub use spec::Spec;
 pub use supervise::supervise;

@@ -5,10 +5,10 @@
 //! folder of each attempt says what became of it. Several programs may run one study.
 
 mod heartbeat;
+mod progress;
 mod limits;
 mod asking;
 mod owner;
-mod progress;
 mod step;
 
 use std::collections::VecDeque;
@@ -20,17 +20,18 @@ use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
-use crate::process::{Attempt, Entrusted, Layout, Spec, Supervisor};
-use crate::study_file::StudyFile;
+use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor, paid};
+use crate::study_file::{MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Question};
 use heartbeat::Heartbeat;
+use limits::Trial;
 use owner::Owner;
 use step::{Settled, Step, Tries};
 
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
-pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
+pub use progress::{Ending, Failing, Interrupt, Progress, Suggestions, Summary, Underway};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.
@@ -42,9 +43,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Before a lost database is tried again: this, then twice as long each time, up to the longest.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// An objective that never gave a value is given up after so many failures.
-const HOPELESS: usize = 5;
 
 /// Runs a study.
 pub struct Runner<'a> {
@@ -66,6 +64,10 @@ pub struct Runner<'a> {
     asking: Option<Asking>,
     /// From here, there was nothing to ask for.
     vain: Option<Basis>,
+    /// Evaluations that people make by hand, as far as it matters.
+    by_hand: Vec<u64>,
+    /// Somebody was told which measurement is on trial elsewhere.
+    told_of_trial: bool,
     /// A call failed that may have been carried out, so that leases may be ours without our knowing.
     unsure: bool,
     began: Instant,
@@ -81,7 +83,7 @@ pub struct Runner<'a> {
 #[derive(Debug)]
 struct Job {
     evaluation: u64,
-    objective: usize,
+    measurement: usize,
     attempt: u32,
     /// It was asked to stop, because somebody withdrew the evaluation.
     stopped: bool,
@@ -123,6 +125,8 @@ impl<'a> Runner<'a> {
             ended: VecDeque::new(),
             asking: None,
             vain: None,
+            by_hand: vec![],
+            told_of_trial: false,
             unsure: false,
             began: Instant::now(),
             finished: 0,
@@ -219,12 +223,13 @@ impl<'a> Runner<'a> {
         if known.status == Status::Pending {
             return Ok(None);
         }
-        let run = &self.file.run.objectives[known.objective];
-        let tries = Tries { retries: 0, begun: 0 };
-        match step::next(&self.layout, known, &run.objective, tries) {
+        let Some(run) = self.run_of(known) else { return Ok(None) };
+        let tries = Tries { retries: 0, begun: Begun::default() };
+        match step::next(&self.layout, known, &run.measurement, tries) {
             Ok(Step::Settle(settled)) => {
-                let value = settled.result.as_ref().ok().copied();
-                let is_known = value.is_none_or(|value| known.status == Status::Told(value));
+                let measured = settled.result.as_ref().ok();
+                let problem = self.study.problem();
+                let is_known = measured.is_none_or(|measured| measured.is_in(known, problem));
                 Ok((!is_known).then_some(settled))
             }
             // Attempts of another study are none of our business here.
@@ -267,7 +272,7 @@ impl<'a> Runner<'a> {
         if let Some(owner) = self.asking.as_mut().and_then(Asking::waits_for) {
             (self.tell)(Progress::Queued { owner });
         }
-        if self.jobs.is_empty() && self.asking.is_none() {
+        if self.jobs.is_empty() && self.asking.is_none() && !self.awaits_trial()? {
             return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
         }
         self.listen()?;
@@ -294,19 +299,67 @@ impl<'a> Runner<'a> {
     /// Why nothing was started although something might have been.
     fn nothing_left(&self) -> Ending {
         let limits = self.limits();
+        if let Some(failing) = limits.failing(&self.study) {
+            return Ending::Failing(failing);
+        }
         let affordable =
-            |objectives: &[usize]| limits.permission(&self.study, objectives) != Permission::Never;
-        let all: Vec<usize> = (0..self.study.problem().objectives.len()).collect();
-        let left = match self.study.config().algorithm.is_coupled() {
-            true => affordable(&all),
-            false => all.iter().any(|m| affordable(&[*m])),
-        };
-        if left { Ending::Exhausted } else { Ending::Budget }
+            |which: &Vec<usize>| limits.permission(&self.study, which) != Permission::Never;
+        let choices = self.study.config().choices(self.study.problem());
+        if choices.iter().any(affordable) { Ending::Exhausted } else { Ending::Budget }
     }
 
     fn limits(&self) -> Limits<'a> {
-        let running = self.jobs.iter().map(|job| job.objective).collect();
-        Limits::new(&self.file.budget, &self.file.run, running)
+        let running = self.jobs.iter().map(|job| job.measurement).collect();
+        let limits = Limits::new(&self.file.budget, &self.file.run, running);
+        limits.with_trials(self.by_hand.clone())
+    }
+
+    /// Whether others make the first evaluations of a measurement, so that more may be begun here
+    /// once one has succeeded.
+    fn awaits_trial(&mut self) -> Result<bool> {
+        if self.ending.is_some() || !self.is_on_trial(Trial::UnderWay) {
+            return Ok(false);
+        }
+        self.find_by_hand()?;
+        let limits = self.limits();
+        let measurements = &self.study.problem().measurements;
+        let awaited = |m: &usize| limits.trial(&self.study, *m) == Trial::UnderWay;
+        let Some(m) = (0..measurements.len()).find(awaited) else { return Ok(false) };
+        if !self.told_of_trial {
+            self.told_of_trial = true;
+            (self.tell)(Progress::OnTrial { measurement: measurements[m].name.clone() });
+        }
+        Ok(true)
+    }
+
+    /// Whether any measurement stands like this.
+    fn is_on_trial(&self, trial: Trial) -> bool {
+        let limits = self.limits();
+        let mut measurements = 0..self.study.problem().measurements.len();
+        measurements.any(|m| limits.trial(&self.study, m) == trial)
+    }
+
+    /// Finds out which evaluations people make by hand, if that matters to a measurement on trial.
+    fn find_by_hand(&mut self) -> Result<()> {
+        self.by_hand.clear();
+        if self.is_on_trial(Trial::UnderWay) {
+            let leases = self.store.leases()?;
+            let by_hand =
+                leases.iter().filter(|held| held.is_live() && held.lease.owner == BY_HAND);
+            self.by_hand = by_hand.map(|held| held.lease.evaluation).collect();
+        }
+        Ok(())
+    }
+
+    /// How the measurement of an evaluation is made; none for results from elsewhere.
+    fn run_of(&self, evaluation: &Evaluation) -> Option<&'a MeasurementRun> {
+        self.file.run.measurements.get(evaluation.measurement?)
+    }
+
+    /// The same for an evaluation that was asked for.
+    fn known_run(&self, evaluation: &Evaluation) -> Result<&'a MeasurementRun> {
+        let unknown = unyoke::Error::UnknownEvaluation { id: evaluation.id };
+        Ok(self.run_of(evaluation).ok_or(unknown)?)
     }
 
     /// Takes up what others left behind, then asks for more, while there are slots.
@@ -329,7 +382,9 @@ impl<'a> Runner<'a> {
         let limits = self.limits();
         let here = |id: u64| self.jobs.iter().any(|job| job.evaluation == id);
         let candidate = |e: &&Evaluation| {
-            e.status == Status::Pending && !here(e.id) && limits.has_slot(e.objective)
+            e.status == Status::Pending
+                && !here(e.id)
+                && e.measurement.is_some_and(|m| limits.has_slot(m))
         };
         let candidates: Vec<u64> =
             self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
@@ -347,6 +402,7 @@ impl<'a> Runner<'a> {
 
     /// Begins to choose another evaluation within the limits. False if that would be in vain.
     fn choose(&mut self) -> Result<bool> {
+        self.find_by_hand()?;
         let basis = self.basis();
         if self.vain.as_ref() == Some(&basis) {
             return Ok(false);
@@ -358,14 +414,15 @@ impl<'a> Runner<'a> {
             budget: self.file.budget.clone(),
             run: self.file.run.clone(),
             running: basis.running,
+            by_hand: basis.by_hand,
         };
         self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
         Ok(true)
     }
 
     fn basis(&self) -> Basis {
-        let running = self.jobs.iter().map(|job| job.objective).collect();
-        Basis { position: self.study.position(), running }
+        let running = self.jobs.iter().map(|job| job.measurement).collect();
+        Basis { position: self.study.position(), running, by_hand: self.by_hand.clone() }
     }
 
     /// Asks for what was chosen, if that is possible by now, and begins it.
@@ -408,8 +465,9 @@ impl<'a> Runner<'a> {
     fn begin(&mut self, lease: Lease, asked: Option<Suggestion>) -> Result<bool> {
         let (evaluation, first) = (lease.evaluation, lease.attempt == 1);
         self.heartbeat.keep(lease.clone());
-        let objective = self.evaluation(evaluation)?.objective;
-        self.jobs.push(Job { evaluation, objective, attempt: 0, stopped: false, lease });
+        let unknown = unyoke::Error::UnknownEvaluation { id: evaluation };
+        let measurement = self.evaluation(evaluation)?.measurement.ok_or(unknown)?;
+        self.jobs.push(Job { evaluation, measurement, attempt: 0, stopped: false, lease });
         let begun = self.advance_claimed(evaluation, first, asked);
         if begun.is_err() {
             // To be gone on with, if the run goes on.
@@ -452,10 +510,10 @@ impl<'a> Runner<'a> {
             if known.status == Status::Withdrawn {
                 return self.leave_withdrawn(evaluation);
             }
-            let run = &self.file.run.objectives[known.objective];
+            let run = self.known_run(known)?;
             let is_pending = known.status == Status::Pending;
-            let tries = Tries { retries: run.retries, begun: self.begun(evaluation) };
-            match step::next(&self.layout, known, &run.objective, tries)? {
+            let tries = Tries { retries: run.retries, begun: self.begun(known) };
+            match step::next(&self.layout, known, &run.measurement, tries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
                 Step::Start { after, .. } if !is_pending || !self.may_start() => {
                     return self.leave(evaluation, after);
@@ -507,15 +565,15 @@ impl<'a> Runner<'a> {
         asked: Option<&Suggestion>,
     ) -> Result<bool> {
         let known = self.evaluation(evaluation)?;
-        let run = &self.file.run.objectives[known.objective];
-        let spec = Spec::new(run, &known.design, evaluation, attempt)?;
+        let (run, retry) = (self.known_run(known)?, known.retried);
+        let spec = Spec { retry, ..Spec::new(run, &known.design, evaluation, attempt)? };
         let folder = self.layout.attempt(evaluation, attempt);
         let started = match Attempt::start(&folder, &spec, &self.supervisor) {
             Err(Error::AlreadyStarted { .. }) => return Ok(false),
             started => started?,
         };
         // We know the count ourselves; it is written down for the programs that come after us.
-        let _ = self.layout.count_attempt(evaluation, attempt);
+        let _ = self.layout.count_attempt(evaluation, attempt, retry);
         self.entrust(evaluation, attempt);
         self.tell_underway(evaluation, attempt, after, asked.cloned())?;
         self.watch(evaluation, started)?;
@@ -523,9 +581,10 @@ impl<'a> Runner<'a> {
     }
 
     /// How many attempts at an evaluation were begun, as far as anybody knows.
-    fn begun(&self, evaluation: u64) -> u32 {
-        let job = self.jobs.iter().find(|job| job.evaluation == evaluation);
-        self.layout.begun(evaluation).max(job.map_or(0, |job| job.attempt))
+    fn begun(&self, evaluation: &Evaluation) -> Begun {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation.id);
+        let begun = self.layout.begun(evaluation.id, evaluation.retried);
+        Begun { last: begun.last.max(job.map_or(0, |job| job.attempt)), ..begun }
     }
 
     /// Tells the supervisor of an attempt under which lease it works, for the case that we are killed.
@@ -557,10 +616,9 @@ impl<'a> Runner<'a> {
             Ok(()) | Err(unyoke::Error::AlreadySettled { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let objective = self.evaluation(evaluation)?.objective;
-        let objective = self.study.problem().objectives[objective].name.clone();
+        let measurement = self.known_run(self.evaluation(evaluation)?)?.measurement.clone();
         (self.tell)(Progress::GivenUp { evaluation, reason: reason.clone() });
-        self.ending.get_or_insert(Ending::CannotStart { objective, reason });
+        self.ending.get_or_insert(Ending::CannotStart { measurement, reason });
         self.put_away(evaluation)?;
         self.tell_spent();
         Ok(())
@@ -583,9 +641,9 @@ impl<'a> Runner<'a> {
     /// What somebody withdrew does not count, whatever came out.
     fn leave_withdrawn(&mut self, evaluation: u64) -> Result<()> {
         let known = self.evaluation(evaluation)?;
-        let run = &self.file.run.objectives[known.objective];
-        let tries = Tries { retries: 0, begun: 0 };
-        if let Step::Settle(settled) = step::next(&self.layout, known, &run.objective, tries)? {
+        let run = self.known_run(known)?;
+        let tries = Tries { retries: 0, begun: Begun::default() };
+        if let Step::Settle(settled) = step::next(&self.layout, known, &run.measurement, tries)? {
             self.keep_late(evaluation, &settled)?;
         }
         (self.tell)(Progress::GivenUp { evaluation, reason: "it was withdrawn".to_owned() });
@@ -637,11 +695,8 @@ impl<'a> Runner<'a> {
         if self.evaluation(evaluation)?.status == Status::Withdrawn {
             return self.leave_withdrawn(evaluation);
         }
-        let told = match &settled.result {
-            Ok(value) => self.study.tell(evaluation, *value),
-            Err(reason) => self.study.tell_failure(evaluation, reason),
-        };
-        match told {
+        let outcome = self.outcome(evaluation, &settled)?;
+        match self.study.tell(evaluation, outcome) {
             Ok(()) => self.tell_settled(evaluation, settled)?,
             Err(unyoke::Error::AlreadySettled { .. }) => self.keep_late(evaluation, &settled)?,
             Err(error) => return Err(error.into()),
@@ -651,18 +706,33 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// What to record of an evaluation that ended.
+    fn outcome(&self, evaluation: u64, settled: &Settled) -> Result<unyoke::Outcome> {
+        let outcome = match &settled.result {
+            Ok(measured) => measured.outcome(self.study.problem()),
+            Err(reason) => unyoke::Outcome::default().missing(reason),
+        };
+        let run = self.known_run(self.evaluation(evaluation)?)?;
+        let cost = self.study.cost(&run.measurement)?;
+        Ok(match paid(cost, settled.spent.duration, settled.spent.cost) {
+            Some(cost) => outcome.cost(cost),
+            None => outcome,
+        })
+    }
+
     /// Keeps what came too late, unless it is just what was told, by somebody else who waited for
     /// the same attempt.
     fn keep_late(&mut self, evaluation: u64, settled: &Settled) -> Result<()> {
         self.study.refresh()?;
-        let same = match (&self.evaluation(evaluation)?.status, &settled.result) {
-            (Status::Told(told), Ok(value)) => told.to_bits() == value.to_bits(),
+        let known = self.evaluation(evaluation)?;
+        let same = match (&known.status, &settled.result) {
             (Status::Failed(told), Err(reason)) => told == reason,
+            (_, Ok(measured)) => measured.is_in(known, self.study.problem()),
             _ => false,
         };
         if !same {
             let outcome = match &settled.result {
-                Ok(value) => value.to_string(),
+                Ok(measured) => measured.to_string(),
                 Err(reason) => reason.replace('\0', " "),
             };
             self.store.keep_late(evaluation, settled.attempt, &outcome)?;
@@ -712,9 +782,10 @@ impl<'a> Runner<'a> {
         after: Option<String>,
         asked: Option<Suggestion>,
     ) -> Result<()> {
-        let Evaluation { design, objective, cost, .. } = self.evaluation(evaluation)?.clone();
-        let objective = self.study.problem().objectives[objective].name.clone();
-        let underway = Underway { evaluation, objective, design, cost, attempt };
+        let known = self.evaluation(evaluation)?;
+        let measurement = self.known_run(known)?.measurement.clone();
+        let (design, cost) = (known.design.clone(), known.cost);
+        let underway = Underway { evaluation, measurement, design, cost, attempt };
         let mut before = 0;
         if let Some(job) = self.jobs.iter_mut().find(|job| job.evaluation == evaluation) {
             before = std::mem::replace(&mut job.attempt, attempt);
@@ -734,32 +805,35 @@ impl<'a> Runner<'a> {
     }
 
     fn tell_settled(&mut self, evaluation: u64, settled: Settled) -> Result<()> {
-        let index = self.evaluation(evaluation)?.objective;
-        let objective = self.study.problem().objectives[index].name.clone();
-        let progress = match settled.result {
-            Ok(value) => {
-                self.finished += 1;
-                Progress::Finished { evaluation, objective, value, duration: settled.duration }
-            }
-            Err(reason) => {
-                self.failed += 1;
-                self.give_up_if_hopeless(index, &reason);
-                Progress::Failed { evaluation, objective, reason }
-            }
+        let known = self.evaluation(evaluation)?;
+        let measurement = self.known_run(known)?.measurement.clone();
+        let failed = match &known.status {
+            // Not only what failed here: a value may be one that its output cannot have.
+            Status::Failed(reason) => Some((known.measurement, reason.clone())),
+            _ => None,
         };
-        (self.tell)(progress);
+        match (failed, settled.result) {
+            (None, Ok(measured)) => {
+                self.finished += 1;
+                let duration = settled.spent.duration;
+                (self.tell)(Progress::Finished { evaluation, measurement, measured, duration });
+            }
+            (None, Err(_)) => {}
+            (Some((m, reason)), _) => {
+                self.failed += 1;
+                (self.tell)(Progress::Failed { evaluation, measurement, reason });
+                if let Some(m) = m {
+                    self.tell_if_failing(m);
+                }
+            }
+        }
         Ok(())
     }
 
     /// A command that never works would spend the whole budget on nothing.
-    fn give_up_if_hopeless(&mut self, objective: usize, reason: &str) {
-        let of = |e: &&Evaluation| e.objective == objective;
-        let all = || self.study.evaluations().iter().filter(of);
-        let times = all().filter(|e| matches!(e.status, Status::Failed(_))).count();
-        let worked = all().any(|e| matches!(e.status, Status::Told(_)));
-        if !worked && times >= HOPELESS && self.ending.is_none() {
-            let objective = self.study.problem().objectives[objective].name.clone();
-            self.ending = Some(Ending::Failing { objective, times, reason: reason.to_owned() });
+    fn tell_if_failing(&mut self, measurement: usize) {
+        if self.limits().trial(&self.study, measurement) == Trial::Failed {
+            (self.tell)(Progress::Failing(limits::failing(&self.study, measurement)));
         }
     }
 

@@ -18,12 +18,16 @@ use crate::error::{Error, Result};
 mod fields;
 mod table;
 mod parameters;
+mod outputs;
 mod settings;
-mod objectives;
+mod measurements;
 mod places;
+mod initial;
 
-pub use settings::{Budget, ObjectiveRun, RunSettings};
+pub use initial::InitialPrice;
+pub use settings::{Budget, MeasurementRun, RunSettings};
 
+use places::Written;
 use table::{Findings, Table};
 
 /// Nobody writes a longer one by hand; beyond, it is some other file.
@@ -45,7 +49,7 @@ const LONGEST: u64 = 16 << 20;
 ///     command = ["python3", "mass.py", "{length}"]
 /// "#;
 /// let file = StudyFile::parse("study.toml", text.as_bytes())?;
-/// assert_eq!(file.problem.objectives[0].name, "mass");
+/// assert_eq!(file.problem.outputs[0].name, "mass");
 ///
 /// let error = StudyFile::parse("study.toml", text.replace("{length}", "{lenght}").as_bytes());
 /// let message = error.unwrap_err().lines();
@@ -81,8 +85,8 @@ pub struct StudyFile {
 struct Source {
     path: PathBuf,
     text: String,
-    /// Where each objective is named.
-    objectives: Vec<Range<usize>>,
+    /// Where each measurement is named.
+    measurements: Vec<Range<usize>>,
 }
 
 /// A commented study file to start from, which passes all checks.
@@ -132,11 +136,11 @@ impl StudyFile {
         if found.is_empty() { Ok(file) } else { Err(fail(found.into_diagnostics())) }
     }
 
-    /// Fails if an objective has no command: somebody may tell its values, but nothing can run.
+    /// Fails if a measurement has no command: somebody may tell its values, but nothing can run.
     pub fn require_commands(&self) -> Result<(), StudyFileError> {
-        let all = self.run.objectives.iter().zip(&self.source.objectives);
+        let all = self.run.measurements.iter().zip(&self.source.measurements);
         let missing = all.filter(|(run, _)| run.command.is_none()).map(|(run, place)| {
-            let message = format!("{} needs a command to be run", run.objective);
+            let message = format!("{} needs a command to be run", run.measurement);
             let help = "command = [\"./program\", \"{parameter}\"]";
             Diagnostic::new(place.clone(), message).label("no command").help(help)
         });
@@ -150,9 +154,9 @@ impl StudyFile {
         &self.source.path
     }
 
-    /// How an objective is measured.
-    pub fn objective_run(&self, objective: &str) -> Option<&ObjectiveRun> {
-        self.run.objectives.iter().find(|run| run.objective == objective)
+    /// How a measurement is made.
+    pub fn measurement_run(&self, measurement: &str) -> Option<&MeasurementRun> {
+        self.run.measurements.iter().find(|run| run.measurement == measurement)
     }
 }
 
@@ -191,21 +195,38 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     root.refuse_unknown(fields::FILE, found);
     let folder = folder(path);
     let parameters = parameters::read(root, found);
-    let names = parameters.iter().map(|parameter| parameter.name()).collect();
-    let setting = objectives::Setting { parameters: names, folder: &folder };
-    let (objectives, runs) = objectives::read(root, &setting, found);
-    let names: Vec<&str> = runs.iter().map(|run| run.objective.as_str()).collect();
+    let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name()).collect();
+    let limits = parameters::limits(root, found);
+    let outputs = outputs::read(root, &names, found);
+    let setting = measurements::Setting { parameters: names, folder: &folder };
+    let measurements = measurements::read(root, &outputs, &setting, found);
+    let sections = places::Sections {
+        outputs: outputs.iter().map(|one| one.section).collect(),
+        measurements: measurements.iter().map(|one| one.section).collect(),
+    };
+    let objectives = outputs.iter().filter(|one| one.section == "objectives");
+    let names = settings::Names {
+        objectives: objectives.map(|one| one.output.name.as_str()).collect(),
+        measurements: measurements.iter().map(|one| one.measurement.name.as_str()).collect(),
+    };
     let study = settings::study(root, found);
     let budget = settings::budget(root, &names, found);
     let slots = settings::slots(root, found);
     let config = settings::config(root, &names, found);
     let config = Config { algorithm: study.algorithm, ..config };
-    let problem = Problem { parameters, objectives, limits: vec![] };
-    check(&problem, &config, root, found);
-    let places = root.get("objectives").and_then(|entry| entry.inner());
-    let places = places.map_or_else(Vec::new, |table| table.entries().map(|e| e.key).collect());
-    let source = Source { path: path.to_owned(), text: text.to_owned(), objectives: places };
-    let run = RunSettings { slots, objectives: runs };
+    let places = measurements.iter().map(|one| one.place.clone()).collect();
+    let run = RunSettings {
+        slots,
+        measurements: measurements.iter().map(|one| one.run.clone()).collect(),
+    };
+    let problem = Problem {
+        outputs: outputs.into_iter().map(|one| one.output).collect(),
+        measurements: measurements.into_iter().map(|one| one.measurement).collect(),
+        parameters,
+        limits,
+    };
+    let source = Source { path: path.to_owned(), text: text.to_owned(), measurements: places };
+    check(&config, &Written { problem: &problem, sections: &sections, root }, found);
     StudyFile {
         name: study.name,
         seed: study.seed,
@@ -231,7 +252,8 @@ fn beside(path: &Path, folder: &Path, extension: &str) -> PathBuf {
 }
 
 /// The engine's own checks, each mistake at its place in the file.
-fn check(problem: &Problem, config: &Config, root: &Table<'_>, found: &mut Findings) {
+fn check(config: &Config, written: &Written<'_>, found: &mut Findings) {
+    let problem = written.problem;
     let mistakes =
         [problem.check(), config.check(problem)].into_iter().flat_map(|checked| match checked {
             Err(unyoke::Error::Invalid { mistakes }) => mistakes,
@@ -239,10 +261,8 @@ fn check(problem: &Problem, config: &Config, root: &Table<'_>, found: &mut Findi
             Ok(()) => vec![],
         });
     for mistake in mistakes {
-        // A section that is no table was noted before; that it is also empty is no news.
-        let noted = root.get(&mistake.path).is_some_and(|entry| entry.inner().is_none());
-        if !noted {
-            found.add(places::diagnostic(&mistake, problem, root));
+        if !written.is_noted(&mistake) {
+            found.add(written.diagnostic(&mistake));
         }
     }
 }

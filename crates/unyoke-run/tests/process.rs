@@ -47,7 +47,9 @@ impl Place {
         Spec {
             evaluation: 1,
             attempt: 1,
-            objective: "mass".into(),
+            retry: 0,
+            measurement: "mass".into(),
+            outputs: vec!["mass".into()],
             design: Design::new().with("length", 0.5),
             argv: argv.into_iter().map(str::to_owned).collect(),
             directory: self.0.path().to_owned(),
@@ -87,7 +89,15 @@ fn finished(state: State) -> Outcome {
 /// What becomes of a shell script.
 fn result(script: &str) -> Result<f64, Failure> {
     let place = Place::new();
-    place.run(&place.script(script)).result
+    value(&place.run(&place.script(script)))
+}
+
+/// The value of the only output.
+fn value(outcome: &Outcome) -> Result<f64, Failure> {
+    outcome.result.clone().map(|measured| {
+        assert_eq!((measured.values.len(), measured.missing), (1, None));
+        measured.values.values().next().unwrap().value
+    })
 }
 
 fn wait_at(gate: &Path) {
@@ -256,7 +266,7 @@ fn no_value_ever_reaches_a_shell() {
     }
     let argv = CommandTemplate::new(arguments).unwrap().fill(&design).unwrap();
     let spec = Spec { argv, design, ..place.spec([]) };
-    assert_eq!(place.run(&spec).result, Ok(1.0 + 2.0 * nasty.len() as f64));
+    assert_eq!(value(&place.run(&spec)), Ok(1.0 + 2.0 * nasty.len() as f64));
     let read = |name: &str| -> serde_json::Value {
         serde_json::from_slice(&fs::read(place.path(name)).unwrap()).unwrap()
     };
@@ -274,16 +284,18 @@ fn no_value_ever_reaches_a_shell() {
 fn a_command_knows_what_it_is_run_for() {
     let place = Place::new();
     let script = "pwd; cat; echo $UNYOKE_EVALUATION $UNYOKE_ATTEMPT \"$UNYOKE_OBJECTIVE\" \
+        \"$UNYOKE_MEASUREMENT\" \"$UNYOKE_OUTPUTS\" \
         $UNYOKE_PARAM_LENGTH $MINE; test -t 0 || cat \"$UNYOKE_DESIGN\"; echo 1";
     let mut spec = place.script(script);
     spec.env.insert("MINE".into(), "own value".into());
-    spec.objective = "Ω 🎯".into();
+    spec.measurement = "scales".into();
+    spec.outputs = vec!["Ω 🎯".into()];
     spec.evaluation = 12;
-    assert_eq!(place.run(&spec).result, Ok(1.0));
+    assert_eq!(value(&place.run(&spec)), Ok(1.0));
     let printed = fs::read_to_string(place.attempt().join("stdout")).unwrap();
     let folder = place.0.path().canonicalize().unwrap();
     assert!(printed.starts_with(folder.to_str().unwrap()), "{printed}");
-    assert!(printed.contains("12 1 Ω 🎯 0.5 own value"), "{printed}");
+    assert!(printed.contains("12 1 Ω 🎯 scales Ω 🎯 0.5 own value"), "{printed}");
     assert!(printed.contains("\"length\": 0.5"), "{printed}");
 }
 
@@ -294,7 +306,7 @@ fn a_program_with_a_path_is_found_from_the_folder_it_runs_in() {
     fs::write(place.path("sub/own"), "#!/bin/sh\necho 4\n").unwrap();
     fs::set_permissions(place.path("sub/own"), PermissionsExt::from_mode(0o755)).unwrap();
     let spec = Spec { directory: place.path("sub"), ..place.spec(["./own"]) };
-    assert_eq!(place.run(&spec).result, Ok(4.0));
+    assert_eq!(value(&place.run(&spec)), Ok(4.0));
 }
 
 // Output in quantities.
@@ -303,7 +315,7 @@ fn a_program_with_a_path_is_found_from_the_folder_it_runs_in() {
 fn a_gigabyte_of_output_fills_neither_disk_nor_memory() {
     let place = Place::new();
     let outcome = place.run(&place.script("head -c 1073741824 /dev/zero; echo; echo 1.5"));
-    assert_eq!(outcome.result, Ok(1.5));
+    assert_eq!(value(&outcome), Ok(1.5));
     assert_eq!(outcome.stdout.bytes, (1 << 30) + 5);
     let kept = fs::read(place.attempt().join("stdout")).unwrap();
     assert!(kept.len() < (2 << 20) + 100);
@@ -317,7 +329,7 @@ fn both_channels_can_be_full_at_once() {
     let script = "head -c 5000000 /dev/zero >&2 & head -c 5000000 /dev/zero; wait; echo; echo 1";
     let place = Place::new();
     let outcome = place.run(&place.script(script));
-    assert_eq!(outcome.result, Ok(1.0));
+    assert_eq!(value(&outcome), Ok(1.0));
     assert_eq!(outcome.stderr.bytes, 5_000_000);
 }
 
@@ -341,7 +353,7 @@ fn a_disk_without_room_for_the_output_does_not_cost_the_result() {
     let outcome = finished(Attempt::open(&folder).wait().unwrap());
     parent.kill().unwrap();
     parent.wait().unwrap();
-    assert_eq!(outcome.result, Ok(1.5));
+    assert_eq!(value(&outcome), Ok(1.5));
     assert!(outcome.stdout.problem.is_some());
     assert_eq!(outcome.stdout.bytes, 3_000_005);
 }
@@ -379,7 +391,7 @@ fn times_beyond_all_measure_are_never_over() {
     let place = Place::new();
     let spec =
         Spec { timeout: Some(Duration::MAX), grace: Duration::MAX, ..place.spec(["echo", "1"]) };
-    assert_eq!(place.run(&spec).result, Ok(1.0));
+    assert_eq!(value(&place.run(&spec)), Ok(1.0));
     let gate = place.gate("gate");
     let script = format!("trap 'exit 0' TERM; : > '{}'; sleep 1000 & wait", gate.display());
     let spec = Spec { timeout: spec.timeout, grace: spec.grace, ..place.script(&script) };
@@ -430,7 +442,7 @@ fn a_command_that_listens_ends_by_itself() {
 fn a_grandchild_that_keeps_the_output_open_is_not_waited_for() {
     let place = Place::new();
     let spec = place.script("sleep 1000 & echo $! > child; echo 1.5");
-    assert_eq!(place.run(&spec).result, Ok(1.5));
+    assert_eq!(value(&place.run(&spec)), Ok(1.5));
     let child = fs::read_to_string(place.path("child")).unwrap().trim().parse().unwrap();
     // Killed, which takes effect when the system gets to it.
     while runs(child) {}
@@ -453,7 +465,7 @@ fn a_grandchild_that_left_the_group_is_not_waited_for_either() {
     fs::write(place.path("daemon.py"), daemon).unwrap();
     let mut attempt = place.start(&place.spec(["python3", "daemon.py"]));
     wait_at(&gate);
-    assert_eq!(finished(attempt.wait().unwrap()).result, Ok(2.5));
+    assert_eq!(value(&finished(attempt.wait().unwrap())), Ok(2.5));
     open(&gate);
 }
 
@@ -467,7 +479,7 @@ fn closing_the_output_is_not_ending() {
     );
     let mut attempt = place.start(&place.script(&script));
     open(&gate);
-    assert_eq!(finished(attempt.wait().unwrap()).result, Ok(2.0));
+    assert_eq!(value(&finished(attempt.wait().unwrap())), Ok(2.0));
 }
 
 // Found again.
@@ -537,7 +549,7 @@ fn the_result_is_found_after_the_program_was_killed() {
     let mut attempt = Attempt::open(&folder);
     assert_eq!(attempt.supervisor_id(), None);
     open(&gate);
-    assert_eq!(finished(attempt.wait().unwrap()).result, Ok(1.5));
+    assert_eq!(value(&finished(attempt.wait().unwrap())), Ok(1.5));
 }
 
 #[test]
@@ -716,7 +728,7 @@ fn a_torn_exit_file_is_a_death_with_a_reason() {
         State::Dead(Death::Vanished { .. })
     ));
     fs::write(&exit, &whole).unwrap();
-    assert_eq!(finished(Attempt::find(&place.attempt()).unwrap()).result, Ok(1.5));
+    assert_eq!(value(&finished(Attempt::find(&place.attempt()).unwrap())), Ok(1.5));
 }
 
 #[test]
@@ -727,7 +739,7 @@ fn an_unfinished_exit_file_is_no_outcome() {
     while !place.attempt().join("exit.json.tmp").exists() {}
     assert_eq!(attempt.poll().unwrap(), State::Running);
     open(&gate);
-    assert_eq!(finished(attempt.wait().unwrap()).result, Ok(1.0));
+    assert_eq!(value(&finished(attempt.wait().unwrap())), Ok(1.0));
     assert!(!place.attempt().join("exit.json.tmp").exists());
 }
 
@@ -740,7 +752,7 @@ fn an_attempt_is_started_once() {
     assert!(matches!(again, Error::AlreadyStarted { .. }));
     let supervised = Command::new(PROGRAM).arg("supervise").arg(place.attempt()).output().unwrap();
     assert!(!supervised.status.success());
-    assert_eq!(finished(Attempt::find(&place.attempt()).unwrap()).result, Ok(1.5));
+    assert_eq!(value(&finished(Attempt::find(&place.attempt()).unwrap())), Ok(1.5));
     let entries = fs::read_dir(place.path("runs/000001")).unwrap().count();
     assert_eq!(entries, 1, "nothing is left of the second start");
 }
@@ -773,7 +785,7 @@ fn a_second_supervisor_by_hand_is_refused() {
     assert!(!second.status.success());
     assert!(String::from_utf8_lossy(&second.stderr).contains("started before"));
     open(&gate);
-    assert_eq!(finished(attempt.wait().unwrap()).result, Ok(1.0));
+    assert_eq!(value(&finished(attempt.wait().unwrap())), Ok(1.0));
 }
 
 #[test]
@@ -784,7 +796,7 @@ fn later_attempts_have_folders_of_their_own() {
         let spec = Spec { attempt, ..place.script("echo $UNYOKE_ATTEMPT") };
         let mut started =
             Attempt::start(&layout.attempt(1, attempt), &spec, &supervisor()).unwrap();
-        assert_eq!(finished(started.wait().unwrap()).result, Ok(f64::from(attempt)));
+        assert_eq!(value(&finished(started.wait().unwrap())), Ok(f64::from(attempt)));
     }
     assert_eq!(layout.attempts(1).unwrap(), [1, 2, 3]);
 }
@@ -808,7 +820,7 @@ fn no_zombie_remains_whether_polled_waited_for_or_dropped() {
     let supervisor_id = dropped.supervisor_id().unwrap();
     drop(dropped);
     open(&gate);
-    assert_eq!(finished(Attempt::open(place.attempt()).wait().unwrap()).result, Ok(1.0));
+    assert_eq!(value(&finished(Attempt::open(place.attempt()).wait().unwrap())), Ok(1.0));
     // Reaped by a thread that may be a moment late; if it never is, this never ends.
     while zombie(supervisor_id) {}
 }

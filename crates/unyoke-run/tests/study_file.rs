@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use unyoke::{
-    Algorithm, Deterministic, Direction, Lengthscales, Noise, Parameter, Preference, Scale,
+    Algorithm, Cost, Deterministic, Direction, Lengthscales, Measurement, Noise, Output, Parameter,
+    Preference, Problem, Scale,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -63,10 +64,10 @@ fn a_good_file_becomes_a_problem_with_settings() {
     assert_eq!(file.seed, 7);
     let names: Vec<&str> = file.problem.parameters.iter().map(Parameter::name).collect();
     assert_eq!(names, ["length", "kind"]);
-    assert_eq!(file.problem.objectives[1].name, "deflection");
+    assert_eq!(file.problem.outputs[1].name, "deflection");
     assert_eq!(file.run.slots, 1);
     assert_eq!(file.budget, Default::default());
-    let deflection = file.objective_run("deflection").unwrap();
+    let deflection = file.measurement_run("deflection").unwrap();
     assert_eq!(deflection.timeout, Some(Duration::from_secs(600)));
     assert_eq!((deflection.retries, deflection.slots), (0, None));
     assert_eq!(deflection.directory, file.folder);
@@ -125,7 +126,7 @@ fn every_field_arrives() {
     assert_eq!(file.budget.evaluations["g"], 20);
     assert_eq!(file.run.slots, 4);
     assert_eq!(file.config.initial.designs, Some(6));
-    assert_eq!(file.config.initial.per_objective["g"], 2);
+    assert_eq!(file.config.initial.per_measurement["g"], 2);
     assert_eq!(file.config.weights, 8);
     assert_eq!(file.config.lengthscales, Lengthscales::Isotropic);
     assert_eq!(file.config.deterministic, Deterministic::Smoothed);
@@ -141,11 +142,11 @@ fn every_field_arrives() {
     };
     let n = Parameter::Integer { name: "n".into(), low: -3, high: 16, scale: Scale::Linear };
     assert_eq!(file.problem.parameters, [x, n]);
-    assert_eq!(file.problem.objectives[0].direction, Direction::Maximise);
-    assert_eq!(file.problem.objectives[0].noise, Noise::Noisy);
-    assert_eq!(file.problem.objectives[1].noise, Noise::Known { sd: 0.1 });
-    assert!(file.problem.objectives[1].hyper.is_some());
-    let g = file.objective_run("g").unwrap();
+    assert_eq!(file.problem.outputs[0].direction(), Direction::Maximise);
+    assert_eq!(file.problem.outputs[0].noise, Noise::Noisy);
+    assert_eq!(file.problem.outputs[1].noise, Noise::Known { sd: 0.1 });
+    assert!(file.problem.outputs[1].hyper.is_some());
+    let g = file.measurement_run("g").unwrap();
     assert_eq!((g.retries, g.slots), (3, Some(1)));
     assert_eq!(g.directory, file.folder.join("sub"));
     assert_eq!(g.env["OMP_NUM_THREADS"], "1");
@@ -162,7 +163,7 @@ fn names_keep_the_order_of_the_file() {
     let file = parse(&text).unwrap();
     let names: Vec<&str> = file.problem.parameters.iter().map(Parameter::name).collect();
     assert_eq!(names, ["z", "a", "ä ö", "🦀", "m", "a.b"]);
-    assert_eq!(file.problem.objectives[0].name, "Ω 🎯");
+    assert_eq!(file.problem.outputs[0].name, "Ω 🎯");
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn wrong_types_say_what_is_expected() {
             "run.slots cannot",
         ),
         ("[study]", "[[run]]\n[study]", "[[run]]", "run must be a table, not a list"),
-        ("cost = 1", "cost = {}", "cost", "must be a number, not a table"),
+        ("cost = 1", "cost = {}", "{}", "cost: missing field `learn`"),
         ("timeout = \"10m\"", "retries = 0.5", "0.5", "retries must be an integer"),
         ("timeout = \"10m\"", "env = { A = 1 }", "1", "env.A must be text"),
         ("timeout = \"10m\"", "env = { 'A=B' = '1' }", "'A=B'", "cannot be the name of a variable"),
@@ -424,8 +425,10 @@ fn missing_things_are_named_at_their_table() {
     }
     let error = parse("[study]\nseed = 1\n").unwrap_err();
     let messages: Vec<&str> = error.diagnostics().iter().map(|d| d.message.as_str()).collect();
-    let expected =
-        ["parameters: there must be at least one", "objectives: there must be at least one"];
+    let expected = [
+        "parameters: there must be at least one",
+        "objectives: there must be at least one objective",
+    ];
     assert_eq!(messages, expected);
 }
 
@@ -473,7 +476,7 @@ fn a_length_of_time_needs_a_unit() {
         [("250ms", 250), ("0.5s", 500), ("1d", 86_400_000), ("1h30m", 5_400_000)]
     {
         let file = parse(&GOOD.replace("10m", time)).unwrap();
-        let timeout = file.objective_run("deflection").unwrap().timeout;
+        let timeout = file.measurement_run("deflection").unwrap().timeout;
         assert_eq!(timeout, Some(Duration::from_millis(milliseconds)), "{time}");
     }
 }
@@ -549,7 +552,7 @@ fn many_parameters_and_objectives_are_read_quickly_or_refused() {
         text += &format!("[objectives.o{i}]\ngoal = 'minimise'\ncost = 1\n");
     }
     let error = parse(&text).unwrap_err();
-    assert!(only(&error).0.contains("are 11, but at most 10 work"), "{}", error.lines());
+    assert!(only(&error).0.contains("11 are objectives, but at most 10 work"), "{}", error.lines());
 }
 
 #[test]
@@ -590,15 +593,15 @@ error: objectives.mass.command[2] uses {lenght}, but there is no such parameter
 
 #[test]
 fn several_mistakes_are_drawn_one_after_the_other() {
-    let text = GOOD.replace("low = 0.1", "low = 3").replace("cost = 20", "cost = \"twenty\"");
+    let text = GOOD.replace("low = 0.1", "low = 3").replace("cost = 20", "cost = true   ");
     let shown = rendered(&parse(&text).unwrap_err());
     let expected = [
         "there are 2 mistakes in study.toml",
         "parameters.length.low is 3, above high, which is 2",
         "study.toml:6:7",
-        "objectives.deflection.cost must be a number, not text",
+        "objectives.deflection.cost must be a number, not true or false",
         "study.toml:19:8",
-        "━━━━━━━━ expected a number",
+        "━━━━ expected a number",
     ];
     let places: Vec<_> = expected.iter().map(|part| shown.find(part)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{shown}");
@@ -631,11 +634,246 @@ fn a_direction_may_be_called_a_goal_but_not_said_twice() {
             ("maximize", unyoke::Direction::Maximise),
         ] {
             let file = with(&format!("{name} = \"{word}\"")).unwrap();
-            assert_eq!(file.problem.objectives[0].direction, direction, "{name} = {word}");
+            assert_eq!(file.problem.outputs[0].direction(), direction, "{name} = {word}");
         }
     }
     let error = with("direction = \"minimise\"\ngoal = \"minimise\"").unwrap_err();
     assert!(error.lines().contains("objectives.f.goal says again"), "{}", error.lines());
     let error = with("direktion = \"minimise\"").unwrap_err();
     assert!(error.lines().contains("did you mean \"direction\"?"), "{}", error.lines());
+}
+
+const WING: &str = r#"[parameters.span]
+low = 1
+high = 3
+step = 0.05
+
+[parameters.chord]
+low = 0.2
+high = 0.6
+digits = 2
+
+[parameters.finish]
+choices = ["rough", "plain", "polished"]
+ordered = true
+
+[limits]
+area = "span * chord <= 1.5"
+
+[objectives.lift]
+direction = "maximise"
+
+[objectives.drag]
+direction = "minimise"
+scale = "log"
+noise = "unknown"
+
+[objectives.mass]
+direction = "minimise"
+formula = "12 * span * chord"
+
+[constraints.stress]
+at_most = 200
+cost = 10
+command = ["./fem", "{span}"]
+
+[constraints.margin]
+at_least = -0.5
+
+[measurements.cfd]
+outputs = ["lift", "drag", "margin"]
+cost = { learn = "time", guess = 60 }
+command = ["./cfd", "{span}"]
+timeout = "1h"
+retries = 2
+"#;
+
+/// The mistakes of the wing after a part of it was replaced.
+fn wing(from: &str, to: &str) -> StudyFileError {
+    assert!(WING.contains(from), "{from}");
+    match parse(&WING.replacen(from, to, 1)) {
+        Ok(_) => panic!("{to:?} was accepted"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn outputs_measurements_formulas_and_limits_become_a_problem() {
+    let file = parse(WING).unwrap();
+    let cost = Cost::time(60.0);
+    let expected = Problem::builder()
+        .stepped("span", 1.0, 3.0, 0.05)
+        .stepped("chord", 0.2, 0.6, 0.01)
+        .ordered("finish", ["rough", "plain", "polished"])
+        .limit("area", "span * chord <= 1.5")
+        .output(Output::maximise("lift"))
+        .output(Output::minimise("drag").noisy().log_scale())
+        .output(Output::minimise("mass").with_formula("12 * span * chord"))
+        .output(Output::at_most("stress", 200.0))
+        .output(Output::at_least("margin", -0.5))
+        .measurement(Measurement::new("stress", ["stress"], 10.0))
+        .measurement(Measurement::new("cfd", ["lift", "drag", "margin"], cost))
+        .build()
+        .unwrap();
+    assert_eq!(file.problem, expected);
+    let cfd = file.measurement_run("cfd").unwrap();
+    assert_eq!(cfd.outputs, ["lift", "drag", "margin"]);
+    assert_eq!((cfd.timeout, cfd.retries), (Some(Duration::from_secs(3600)), 2));
+    assert_eq!(file.measurement_run("stress").unwrap().outputs, ["stress"]);
+    file.require_commands().unwrap();
+}
+
+#[test]
+fn a_cost_is_a_number_a_formula_or_learned() {
+    let cost = |text: &str| {
+        let file = parse(&GOOD.replacen("cost = 1\n", &format!("cost = {text}\n"), 1)).unwrap();
+        file.problem.measurements[0].cost.clone()
+    };
+    assert_eq!(cost("4"), Cost::Constant(4.0));
+    assert_eq!(cost("'2 + 0.1 * length'"), Cost::formula("2 + 0.1 * length"));
+    assert_eq!(cost("{ learn = 'time', guess = 60 }"), Cost::time(60.0));
+    assert_eq!(cost("{ learn = 'reported', guess = 5 }"), Cost::reported(5.0));
+    for (wrong, place, expected) in [
+        ("{ learn = 'tme', guess = 1 }", "'tme'", "did you mean \"time\"?"),
+        ("{ learn = 'time' }", "{ learn = 'time' }", "missing field `guess`"),
+        ("{ learn = 'time', guess = 0 }", "0", "objectives.mass.cost.guess is 0"),
+        ("{ learn = 'time', gues = 1 }", "gues", "did you mean \"guess\"?"),
+    ] {
+        let error = changed("cost = 1\n", &format!("cost = {wrong}\n"));
+        assert_eq!(only(&error).1, place, "{}", error.lines());
+        assert!(error.lines().contains(expected), "{}", error.lines());
+    }
+}
+
+#[test]
+fn an_output_may_be_measured_alone_as_well() {
+    let own = "[objectives.drag]\ncost = 3\ncommand = [\"./quick\"]";
+    let file = parse(&WING.replacen("[objectives.drag]", own, 1)).unwrap();
+    let names: Vec<&str> = file.problem.measurements.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["drag", "stress", "cfd"]);
+    assert_eq!(file.measurement_run("drag").unwrap().outputs, ["drag"]);
+}
+
+#[test]
+fn what_a_measurement_gives_has_no_half_measurement_of_its_own() {
+    for field in ["cost = 3", "command = [\"./quick\"]", "timeout = \"1h\"", "slots = 1"] {
+        let error = wing("[objectives.drag]", &format!("[objectives.drag]\n{field}"));
+        let (message, place, help) = only(&error);
+        let name = field.split(' ').next().unwrap();
+        let expected = format!("objectives.drag.{name} makes no sense: \"cfd\" measures \"drag\"");
+        assert_eq!((message, place), (expected.as_str(), name));
+        assert!(help.contains("both cost and command"));
+    }
+}
+
+#[test]
+fn what_nothing_gives_needs_a_cost() {
+    let error = wing("\"lift\", \"drag\"", "\"drag\"");
+    let (message, place, help) = only(&error);
+    assert_eq!((message, place), ("objectives.lift needs cost", "lift"));
+    assert!(help.contains("a measurement that lists it"), "{help}");
+}
+
+#[test]
+fn a_formula_stands_alone() {
+    for field in ["cost = 3", "noise = 0.1", "command = ['f']", "scale = 'log'", "retries = 1"] {
+        let error = wing("formula =", &format!("{field}\nformula ="));
+        let message = "makes no sense beside a formula";
+        assert!(only(&error).0.contains(message), "{}", error.lines());
+    }
+    let error = wing("\"margin\"]", "\"margin\", \"mass\"]");
+    assert!(only(&error).0.starts_with("measurements.cfd.outputs"), "{}", error.lines());
+}
+
+#[test]
+fn mistakes_in_outputs_and_measurements_point_into_the_file() {
+    for (from, to, place, expected) in [
+        ("\"lift\", \"drag\"", "\"lift\", \"drog\"", "\"drog\"", "did you mean \"drag\"?"),
+        ("\"lift\", \"drag\"", "\"lift\", \"drag\", \"lift\"", "\"lift\"", "is listed twice"),
+        ("at_most = 200", "at_most = inf", "inf", "constraints.stress.at_most is inf"),
+        ("at_least = -0.5", "at_least = nan", "nan", "constraints.margin.at_least is NaN"),
+        (
+            "at_least = -0.5",
+            "at_least = -0.5\nscale = 'log'",
+            "-0.5",
+            "constraints.margin.at_least must be positive",
+        ),
+        ("at_most = 200\n", "", "stress", "constraints.stress needs at_most or at_least"),
+        (
+            "at_most = 200",
+            "at_most = 200\nat_least = 0",
+            "at_least",
+            "constraints.stress.at_least stands beside at_most",
+        ),
+        ("at_most = 200", "at_most = 'much'", "'much'", "must be a number"),
+        ("cost = 10", "cost = -10", "-10", "constraints.stress.cost is -10"),
+        ("guess = 60", "guess = -60", "-60", "measurements.cfd.cost.guess is -60"),
+        ("noise = \"unknown\"", "noise = -1", "-1", "objectives.drag.noise is -1"),
+        ("retries = 2", "retrys = 2", "retrys", "did you mean \"retries\"?"),
+        (
+            "outputs = [\"lift\", \"drag\", \"margin\"]\n",
+            "",
+            "cfd",
+            "measurements.cfd needs outputs",
+        ),
+        ("cost = { learn = \"time\", guess = 60 }\n", "", "cfd", "measurements.cfd needs cost"),
+        (
+            "[constraints.margin]",
+            "[constraints.lift]",
+            "lift",
+            "constraints.lift: \"lift\" is also the name of objectives.lift",
+        ),
+        (
+            "[measurements.cfd]",
+            "[measurements.stress]\noutputs = ['stress']\ncost = 1\n[measurements.cfd]",
+            "stress",
+            "measurements.stress: \"stress\" is also the name of constraints.stress",
+        ),
+        (
+            "area = \"span * chord <= 1.5\"",
+            "area = \"span * cord <= 1.5\"",
+            "\"span * cord <= 1.5\"",
+            "limits.area: ",
+        ),
+        (
+            "area = \"span * chord <= 1.5\"",
+            "area = 1.5",
+            "1.5",
+            "limits.area must be text in quotes",
+        ),
+        ("step = 0.05", "step = 5", "5", "parameters.span.step is 5"),
+        ("digits = 2", "digits = 2\nstep = 1", "digits", "digits stands beside step"),
+        ("digits = 2", "digits = 0", "0", "digits is 0, but low is 0.2, which has more digits"),
+        ("digits = 2", "digits = 16", "16", "digits must be at most 15"),
+        ("ordered = true", "ordered = 1", "1", "ordered must be true or false"),
+        ("ordered = true", "step = 1", "step", "step makes no sense for a parameter with choices"),
+        ("digits = 2", "ordered = true", "ordered", "ordered makes no sense for a number"),
+        ("[limits]", "[budget.evaluations]\ndrag = 3\n[limits]", "drag", "no measurement \"drag\""),
+        (
+            "[limits]",
+            "[engine.reference]\nstress = 3\n[limits]",
+            "stress",
+            "no objective \"stress\"",
+        ),
+    ] {
+        let error = wing(from, to);
+        let found = error.diagnostics().iter().find(|one| {
+            one.message.contains(expected) || one.help.as_ref().is_some_and(|h| h == expected)
+        });
+        let found = found.unwrap_or_else(|| panic!("{to}: {}", error.lines()));
+        assert_eq!(underlined(&error, found), place, "{}", found.message);
+    }
+}
+
+#[test]
+fn counts_by_measurement_may_be_called_by_objective_but_not_both() {
+    let with = |fields: &str| parse(&format!("{GOOD}\n[initial]\n{fields}\n"));
+    for name in ["per_measurement", "per_objective"] {
+        let file = with(&format!("{name} = {{ mass = 3 }}")).unwrap();
+        assert_eq!(file.config.initial.per_measurement["mass"], 3);
+        let error = with(&format!("{name} = {{ mass = 9999999 }}")).unwrap_err();
+        assert!(error.lines().contains(&format!("initial.{name}.mass is")), "{}", error.lines());
+    }
+    let error = with("per_measurement = { mass = 3 }\nper_objective = { mass = 3 }").unwrap_err();
+    assert!(only(&error).0.contains("says again"), "{}", error.lines());
 }

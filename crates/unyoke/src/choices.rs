@@ -1,7 +1,7 @@
 //! What a search chooses among: measurements one by one, or, for algorithms that measure everything
 //! at each design, the cheapest measurements that give everything.
 
-use crate::config::{Algorithm, Initial};
+use crate::config::{Algorithm, Config, Initial};
 use crate::problem::{Cost, LearnedCost, Problem};
 
 /// Measurements that are made at the same design.
@@ -20,6 +20,53 @@ impl Choice {
         outputs.sort_unstable();
         outputs.dedup();
         Self { measurements, outputs }
+    }
+}
+
+impl Config {
+    /// What a search chooses among: lists of measurements that are made at the same design, by their
+    /// places in the problem.
+    ///
+    /// ```
+    /// use unyoke::{Algorithm, Config, Problem};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+    /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
+    /// assert_eq!(Config::default().choices(&problem), [vec![0], vec![1]]);
+    /// let coupled = Config { algorithm: Algorithm::Makg, ..Config::default() };
+    /// assert_eq!(coupled.choices(&problem), [vec![0, 1]]);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn choices(&self, problem: &Problem) -> Vec<Vec<usize>> {
+        let choices = choices(problem, self.algorithm);
+        choices.into_iter().map(|choice| choice.measurements).collect()
+    }
+
+    /// How many evaluations of each measurement the initial design has, in the order of the problem.
+    ///
+    /// ```
+    /// use unyoke::{Config, Measurement, Output, Problem};
+    ///
+    /// let problem = Problem::builder()
+    ///     .continuous("x", 0.0, 1.0)
+    ///     .minimise("mass", 1.0)
+    ///     .output(Output::minimise("drag"))
+    ///     .measurement(Measurement::new("tunnel", ["drag"], 30.0))
+    ///     .measurement(Measurement::new("cfd", ["drag"], 4.0))
+    ///     .build()?;
+    /// // Everything is measured at each of four designs, as cheaply as possible.
+    /// assert_eq!(Config::default().initial_evaluations(&problem), [4, 0, 4]);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn initial_evaluations(&self, problem: &Problem) -> Vec<usize> {
+        initial_counts(&self.initial, problem)
+    }
+
+    /// About what the initial design costs, as far as is known before anything is measured.
+    pub fn initial_cost(&self, problem: &Problem) -> f64 {
+        let counts = self.initial_evaluations(problem).into_iter();
+        let costs = problem.measurements.iter().map(|measurement| typical_cost(&measurement.cost));
+        counts.zip(costs).map(|(count, cost)| count as f64 * cost).sum()
     }
 }
 

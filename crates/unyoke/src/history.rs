@@ -30,6 +30,8 @@ pub struct Evaluation {
     pub paid: Option<f64>,
     /// What failed attempts before this one really cost.
     pub sunk: f64,
+    /// How often it was made pending again after it had failed.
+    pub retried: u32,
     /// Whether it belongs to the first designs, chosen without a model.
     pub initial: bool,
     /// Whether it was asked for; otherwise its results come from elsewhere.
@@ -228,6 +230,7 @@ impl History {
             cost: 0.0,
             paid: None,
             sunk: 0.0,
+            retried: 0,
             initial: false,
             asked: false,
             status,
@@ -449,6 +452,7 @@ impl History {
             Change::Reopen { index } => {
                 let evaluation = &mut self.evaluations[index];
                 evaluation.sunk += evaluation.paid.take().unwrap_or(0.0);
+                evaluation.retried += 1;
                 evaluation.status = Status::Pending;
             }
             Change::Price { measurement, cost } => self.costs[measurement] = cost,

@@ -233,7 +233,7 @@ fn in_words(ending: &Ending) -> String {
 
 /// What the search goes by was written down when the study began.
 fn warn_of_settings(file: &StudyFile, study: &Study) {
-    if file.config != *study.config() || file.seed != study.seed() {
+    if !file.has_settings_of(study) {
         complain(
             "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
              those count",

@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde::Deserialize;
-use unyoke::Design;
+use unyoke::Evaluation;
 use unyoke_store::Location;
 
-use super::outcome::Outcome;
+use super::outcome::{Measured, Outcome};
 use super::spec::{Asked, Spec};
 use super::{custody, folder, orphan};
 use crate::error::{Error, Result};
@@ -125,7 +125,7 @@ impl fmt::Display for Death {
 /// use unyoke_run::{Attempt, Layout, Spec, State, StudyFile, Supervisor};
 ///
 /// let file = StudyFile::read("study.toml")?;
-/// let mass = file.objective_run("mass").ok_or("there is no such objective")?;
+/// let mass = file.measurement_run("mass").ok_or("there is no such measurement")?;
 /// let layout = Layout::new(file.folder.join("runs"));
 /// let folder = layout.attempt(12, 1);
 /// let mut attempt = match Attempt::find(&folder)? {
@@ -181,20 +181,34 @@ impl Attempt {
         state(folder)
     }
 
-    /// Whether an attempt that was started earlier measures this objective at this design.
-    pub fn measures(folder: &Path, objective: &str, design: &Design) -> Result<bool> {
-        let wanted = Asked { objective: objective.to_owned(), design: design.clone() };
+    /// What an attempt that was started earlier has to do with an evaluation, which makes the
+    /// measurement of this name.
+    pub(crate) fn relation(
+        folder: &Path,
+        measurement: &str,
+        evaluation: &Evaluation,
+    ) -> Result<Relation> {
+        let relation = |asked: &Asked| {
+            if asked.measurement != measurement || asked.design != evaluation.design {
+                Relation::Foreign
+            } else if asked.retry < evaluation.retried {
+                Relation::Earlier
+            } else {
+                Relation::Current
+            }
+        };
         let certified = match folder::read_json(&folder.join(folder::EXIT)) {
-            Ok(Some(Certified { measured: Some(measured) })) => return Ok(measured == wanted),
+            Ok(Some(Certified { measured: Some(measured) })) => return Ok(relation(&measured)),
             Ok(certified) => certified.is_some(),
             // A damaged one says nothing.
             Err(Error::BadFile { .. }) => false,
             Err(error) => return Err(error),
         };
         match folder::read_json::<Asked>(&folder.join(folder::DESIGN)) {
-            Ok(Some(asked)) => Ok(asked == wanted),
+            Ok(Some(asked)) => Ok(relation(&asked)),
+            Ok(None) | Err(Error::BadFile { .. }) if certified => Ok(Relation::Foreign),
             // Torn when the system went down, with the attempt, which left no result.
-            Ok(None) | Err(Error::BadFile { .. }) => Ok(!certified),
+            Ok(None) | Err(Error::BadFile { .. }) => Ok(Relation::Current),
             Err(error) => Err(error),
         }
     }
@@ -285,6 +299,17 @@ impl Drop for Attempt {
     }
 }
 
+/// What an attempt has to do with an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// It is one at this evaluation.
+    Current,
+    /// The same, but the evaluation has been made pending again since.
+    Earlier,
+    /// It measures something else.
+    Foreign,
+}
+
 /// What `exit.json` says of the evaluation; earlier versions did not say it.
 #[derive(Debug, Deserialize)]
 struct Certified {
@@ -373,10 +398,21 @@ enum Recorded {
 fn recorded(folder: &Path) -> Result<Recorded> {
     match folder::read_json(&folder.join(folder::EXIT)) {
         Ok(None) => Ok(Recorded::Nothing),
-        Ok(Some(outcome)) => Ok(Recorded::Outcome(Box::new(outcome))),
+        Ok(Some(outcome)) => Ok(Recorded::Outcome(Box::new(with_name(outcome, folder)))),
         Err(Error::BadFile { reason, .. }) => Ok(Recorded::Damaged(reason)),
         Err(error) => Err(error),
     }
+}
+
+/// The outcome with the name of its value, which the first version left to `design.json`.
+fn with_name(mut outcome: Outcome, folder: &Path) -> Outcome {
+    if let Ok(Measured { values, .. }) = &mut outcome.result
+        && let Some(value) = values.remove("")
+    {
+        let asked: Option<Asked> = folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
+        values.insert(asked.map_or_else(String::new, |asked| asked.measurement), value);
+    }
+    outcome
 }
 
 fn last_words(folder: &Path) -> Option<String> {

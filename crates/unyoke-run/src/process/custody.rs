@@ -9,11 +9,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Status, Study};
+use unyoke::{Evaluation, Study};
 use unyoke_store::{Lease, Location, Store};
 
 use super::folder;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, paid};
 use crate::error::{Error, Result};
 
 /// Where the study is, with its password: in the environment of the supervisor, which only its own
@@ -94,27 +94,41 @@ impl Custody {
     pub(super) fn hand_in(self, outcome: &Outcome) -> Result<()> {
         let Some(entrusted) = Entrusted::read(&self.folder) else { return Ok(()) };
         // Whether a failure counts, or is tried again, is for a program to decide.
-        let Ok(value) = outcome.result else { return Ok(()) };
+        let Ok(measured) = &outcome.result else { return Ok(()) };
         if entrusted.has_owner() {
             return Ok(());
         }
         let store = Store::open(&self.location)?;
         let mut study = Study::open(store.clone())?;
         let evaluation = entrusted.evaluation;
-        match study.tell(evaluation, value) {
+        let known = |study: &Study<Store>| {
+            let index = usize::try_from(evaluation).ok();
+            index.and_then(|index| study.evaluations().get(index).cloned())
+        };
+        let result = match paid_for(&study, known(&study), outcome) {
+            Some(cost) => measured.outcome(study.problem()).cost(cost),
+            None => measured.outcome(study.problem()),
+        };
+        match study.tell(evaluation, result) {
             Ok(()) => {}
             Err(unyoke::Error::AlreadySettled { .. }) => {
-                let status = usize::try_from(evaluation).ok();
-                let status = status.and_then(|index| study.evaluations().get(index));
-                let is_known = status.is_some_and(|known| known.status == Status::Told(value));
+                let is_known =
+                    known(&study).is_some_and(|known| measured.is_in(&known, study.problem()));
                 if !is_known {
-                    store.keep_late(evaluation, outcome.attempt, &value.to_string())?;
+                    store.keep_late(evaluation, outcome.attempt, &measured.to_string())?;
                 }
             }
             Err(error) => return Err(Error::from(error)),
         }
         Ok(store.release(&entrusted.lease())?)
     }
+}
+
+/// What an evaluation really cost, where that is known.
+fn paid_for(study: &Study<Store>, known: Option<Evaluation>, outcome: &Outcome) -> Option<f64> {
+    let measurement = study.problem().measurements.get(known?.measurement?)?;
+    let cost = study.cost(&measurement.name).ok()?;
+    paid(cost, outcome.duration, outcome.cost)
 }
 
 /// Renews a lease; what fails is tried again at the next beat.

@@ -84,17 +84,24 @@ impl Layout {
         Ok(attempts)
     }
 
-    /// How many attempts at an evaluation were begun, also if their folders have been deleted.
-    pub(crate) fn begun(&self, evaluation: u64) -> u32 {
+    /// The attempts at an evaluation that were begun, also if their folders have been deleted, when it
+    /// was made pending again so often.
+    pub(crate) fn begun(&self, evaluation: u64, retry: u32) -> Begun {
         let text = fs::read_to_string(self.count(evaluation)).unwrap_or_default();
-        text.trim().parse().unwrap_or(0)
+        let mut numbers = text.split_whitespace().map(|word| word.parse::<u32>().unwrap_or(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        let (last, counted, before) = (next(), next(), next());
+        // Until the first one after a retry is counted, all belong to the time before.
+        let before = if counted == retry { before } else { last };
+        Begun { before, last }
     }
 
     /// Counts an attempt as begun. What a command deletes by mistake is its own folder, or those of
     /// its evaluation; the count is elsewhere.
-    pub(crate) fn count_attempt(&self, evaluation: u64, attempt: u32) -> Result<()> {
+    pub(crate) fn count_attempt(&self, evaluation: u64, attempt: u32, retry: u32) -> Result<()> {
         let path = self.count(evaluation);
-        let count = format!("{attempt}\n");
+        let Begun { before, .. } = self.begun(evaluation, retry);
+        let count = format!("{attempt} {retry} {before}\n");
         let written = fs::write(&path, &count).or_else(|_| {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             fs::write(&path, &count)
@@ -158,6 +165,15 @@ impl Layout {
     pub fn evaluation(&self, evaluation: u64) -> PathBuf {
         self.runs.join(format!("{evaluation:06}"))
     }
+}
+
+/// Attempts at an evaluation that were begun, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Begun {
+    /// The last one before the evaluation was made pending again; 0 if there is none.
+    pub(crate) before: u32,
+    /// The last one of all; 0 if there is none.
+    pub(crate) last: u32,
 }
 
 /// Writes a file that did not exist. If the system goes down it may be torn, but so is then what it
@@ -274,6 +290,24 @@ mod tests {
             fs::create_dir_all(runs.path().join("000003").join(name)).unwrap();
         }
         assert_eq!(layout.attempts(3).unwrap(), [2, 10]);
+    }
+
+    #[test]
+    fn attempts_are_counted_apart_for_each_retry() {
+        let runs = tempfile::tempdir().unwrap();
+        let layout = Layout::new(runs.path());
+        assert_eq!(layout.begun(3, 0), Begun::default());
+        layout.count_attempt(3, 1, 0).unwrap();
+        layout.count_attempt(3, 2, 0).unwrap();
+        assert_eq!(layout.begun(3, 0), Begun { before: 0, last: 2 });
+        assert_eq!(layout.begun(3, 1), Begun { before: 2, last: 2 });
+        layout.count_attempt(3, 3, 1).unwrap();
+        layout.count_attempt(3, 4, 1).unwrap();
+        assert_eq!(layout.begun(3, 1), Begun { before: 2, last: 4 });
+        // As earlier versions wrote it.
+        fs::write(runs.path().join(".attempts/000003"), "5\n").unwrap();
+        assert_eq!(layout.begun(3, 0), Begun { before: 0, last: 5 });
+        assert_eq!(layout.begun(3, 1), Begun { before: 5, last: 5 });
     }
 
     #[test]

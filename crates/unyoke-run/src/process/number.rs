@@ -1,61 +1,38 @@
-//! From what a command left behind to one number, or a reason why there is none.
+//! From a line to one number, perhaps with its standard error, or a reason why there is none.
 
-use std::fs;
-use std::io::{ErrorKind, Read};
-use std::path::Path;
-
-use serde::Deserialize;
+use unyoke::Reading;
 
 use super::outcome::Failure;
 
 /// Longer than any number that makes sense.
-const LONGEST_LINE: usize = 1024;
+pub(super) const LONGEST_LINE: usize = 1024;
 
 /// Of lines that are quoted in messages, in characters.
 const LONGEST_QUOTE: usize = 200;
 
-/// Longer than any result file that makes sense.
-const LONGEST_FILE: u64 = 1 << 20;
+/// What may stand between a value and its standard error.
+const PLUS_MINUS: [&str; 3] = ["±", "+/-", "+-"];
 
 /// The number on the last line of an output that ends with `tail`.
-pub(super) fn on_last_line(tail: &[u8]) -> Result<f64, Failure> {
+pub(super) fn on_last_line(tail: &[u8]) -> Result<Reading, Failure> {
     let line = last_line(tail).ok_or(Failure::NothingPrinted)?;
     if line.len() > LONGEST_LINE {
         return Err(Failure::LineTooLong);
     }
-    number(std::str::from_utf8(line).map_err(|_| Failure::NotText)?)
+    reading(std::str::from_utf8(line).map_err(|_| Failure::NotText)?)
 }
 
-/// The number in a result file; `None` if there is no file.
-pub(super) fn in_file(path: &Path) -> Option<Result<f64, Failure>> {
-    let bad = |reason: String| Some(Err(Failure::BadResultFile { reason }));
-    match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        Err(error) => return bad(error.to_string()),
-        // Opening a pipe would wait for somebody to write into it.
-        Ok(metadata) if !metadata.is_file() => return bad("it is no regular file".to_owned()),
-        Ok(metadata) if metadata.len() > LONGEST_FILE => return bad("it is too long".to_owned()),
-        Ok(_) => {}
+/// A number such as `1.5`, or with its standard error, `1.5 ± 0.1`.
+pub(super) fn reading(text: &str) -> Result<Reading, Failure> {
+    let Some((value, sd)) = PLUS_MINUS.iter().find_map(|sign| text.split_once(sign)) else {
+        return Ok(number(text)?.into());
+    };
+    let (value, sd) = (number(value.trim())?, number(sd.trim())?);
+    if sd < 0.0 {
+        let hint = "a standard error is not negative".to_owned();
+        return Err(Failure::NotANumber { line: quote(text), hint });
     }
-    let mut bytes = Vec::new();
-    let read =
-        fs::File::open(path).and_then(|file| file.take(LONGEST_FILE).read_to_end(&mut bytes));
-    match read {
-        Err(error) => bad(error.to_string()),
-        Ok(_) if bytes.trim_ascii().is_empty() => bad("it is empty".to_owned()),
-        Ok(_) => match serde_json::from_slice(&bytes) {
-            Ok(Content::Bare(value) | Content::Named { value }) => Some(Ok(value)),
-            Err(_) => bad("it must be {\"value\": NUMBER} or a number alone".to_owned()),
-        },
-    }
-}
-
-/// Other fields than the value are the command's own business.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Bare(f64),
-    Named { value: f64 },
+    Ok(Reading { value, sd: Some(sd) })
 }
 
 /// The last line that is not blank, for a message.
@@ -67,7 +44,7 @@ pub(super) fn quote_last_line(tail: &[u8]) -> Option<String> {
 
 /// The last line that is not blank, without surrounding blanks. A carriage return ends a line too:
 /// it is how progress is shown on a terminal.
-fn last_line(tail: &[u8]) -> Option<&[u8]> {
+pub(super) fn last_line(tail: &[u8]) -> Option<&[u8]> {
     let tail = tail.trim_ascii_end();
     let start = tail.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
     let line = tail[start.map_or(0, |newline| newline + 1)..].trim_ascii_start();
@@ -105,7 +82,7 @@ fn hint(text: &str) -> &'static str {
     }
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(LONGEST_QUOTE) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -133,7 +110,7 @@ mod tests {
         ];
         for (text, value) in numbers {
             assert_eq!(
-                on_last_line(text.as_bytes()).map(f64::to_bits),
+                on_last_line(text.as_bytes()).map(|reading| reading.value.to_bits()),
                 Ok(value.to_bits()),
                 "{text}"
             );
@@ -145,9 +122,9 @@ mod tests {
         for output in
             ["hello\n1.5", "1 2 3\n1.5\n\n  \r\n", "\n1.5\r\n", "10%\r100%\r1.5\n", "\t1.5"]
         {
-            assert_eq!(on_last_line(output.as_bytes()), Ok(1.5), "{output:?}");
+            assert_eq!(on_last_line(output.as_bytes()), Ok(1.5.into()), "{output:?}");
         }
-        assert_eq!(on_last_line(b"\xff\xfe\n1.5\n"), Ok(1.5));
+        assert_eq!(on_last_line(b"\xff\xfe\n1.5\n"), Ok(1.5.into()));
         assert!(on_last_line(b"1.5\ndone\n").is_err());
     }
 
@@ -209,33 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_result_file_holds_a_number_or_a_value() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("result.json");
-        assert_eq!(in_file(&path), None);
-        for text in ["1.5", " 1.5\n", r#"{"value": 1.5}"#, r#"{"value":1.5,"unit":"kg"}"#] {
-            fs::write(&path, text).unwrap();
-            assert_eq!(in_file(&path), Some(Ok(1.5)), "{text}");
+    fn a_standard_error_follows_its_value() {
+        for text in ["0.3 ± 0.05", "0.3±0.05", "0.3 +/- 5e-2", " .3 +- 0.05 "] {
+            let reading = Reading { value: 0.3, sd: Some(0.05) };
+            assert_eq!(on_last_line(text.as_bytes()), Ok(reading), "{text}");
         }
-        fs::write(&path, r#"{"value": 3}"#).unwrap();
-        assert_eq!(in_file(&path), Some(Ok(3.0)));
-    }
-
-    #[test]
-    fn a_bad_result_file_is_not_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("result.json");
-        let bad =
-            ["", "  ", "{", "NaN", r#"{"value": "1.5"}"#, r#"{"value": null}"#, "{}", "[1.5]"];
-        let more = [r#"{"value": 1e400}"#, r#"{"value": NaN}"#, "1.5 2.5", "1.5\n\u{0}"];
-        for text in bad.into_iter().chain(more) {
-            fs::write(&path, text).unwrap();
-            assert!(matches!(in_file(&path), Some(Err(Failure::BadResultFile { .. }))), "{text}");
+        for text in ["0.3 ± -1", "0.3 ± nan", "± 0.05", "0.3 ±", "0.3 ± 1 ± 2", "1 2 ± 3"] {
+            assert!(on_last_line(text.as_bytes()).is_err(), "{text}");
         }
-        fs::write(&path, vec![b' '; LONGEST_FILE as usize + 1]).unwrap();
-        assert!(matches!(in_file(&path), Some(Err(_))));
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert!(matches!(in_file(&path), Some(Err(_))));
     }
 }

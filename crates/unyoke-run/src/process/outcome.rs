@@ -1,11 +1,15 @@
 //! What became of an attempt, and its written form, `exit.json`.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use unyoke::{Cost, CostSource, Evaluation, LearnedCost, Problem, Reading, Scale, Status};
+
+use super::spec::Asked;
 
 /// The newest form of `exit.json`, in which this version writes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What became of an attempt that ran to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,8 +19,10 @@ pub struct Outcome {
     pub evaluation: u64,
     /// Which attempt at it.
     pub attempt: u32,
-    /// The value, always finite, or why there is none.
-    pub result: Result<f64, Failure>,
+    /// What it measured, or why there is nothing.
+    pub result: Result<Measured, Failure>,
+    /// What it said it cost.
+    pub cost: Option<f64>,
     /// How the process ended.
     pub exit: Exit,
     /// When it started, by the clock on the wall.
@@ -29,6 +35,72 @@ pub struct Outcome {
     pub stdout: Output,
     /// What it complained about.
     pub stderr: Output,
+}
+
+/// What a command measured.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measured {
+    /// Finite values by output, at least one.
+    pub values: BTreeMap<String, Reading>,
+    /// Why other outputs of the measurement have no value.
+    pub missing: Option<String>,
+}
+
+impl Measured {
+    /// What to record of it in a study of `problem`. A value that its output cannot have is missing.
+    pub(crate) fn outcome(&self, problem: &Problem) -> unyoke::Outcome {
+        let is_log = |name: &str| {
+            let output = problem.output_index(name).ok().and_then(|k| problem.outputs.get(k));
+            output.is_some_and(|output| output.scale == Scale::Log)
+        };
+        let (mut values, mut reasons) = (BTreeMap::new(), Vec::from_iter(self.missing.clone()));
+        for (name, reading) in &self.values {
+            if is_log(name) && reading.value <= 0.0 {
+                let value = reading.value;
+                reasons.push(format!("{name} is {value}, but must be positive on a log scale"));
+            } else {
+                values.insert(name.clone(), *reading);
+            }
+        }
+        let outcome = unyoke::Outcome::from(values);
+        match reasons.is_empty() {
+            true => outcome,
+            false => outcome.missing(reasons.join("; ")),
+        }
+    }
+
+    /// Whether an evaluation has just these values.
+    pub(crate) fn is_in(&self, evaluation: &Evaluation, problem: &Problem) -> bool {
+        let Status::Completed(results) = &evaluation.status else { return false };
+        let same = |(name, reading): (&String, &Reading)| {
+            let known = problem.output_index(name).ok().and_then(|output| results.get(output));
+            known.is_some_and(|known| known.value.to_bits() == reading.value.to_bits())
+        };
+        self.values.len() == results.len() && self.values.iter().all(same)
+    }
+}
+
+/// As in `1.5`, or `lift = 1.2, drag = 0.3 ± 0.05`.
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_only = self.values.len() == 1 && self.missing.is_none();
+        for (i, (name, Reading { value, sd })) in self.values.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            let name = if is_only { String::new() } else { format!("{name} = ") };
+            let sd = sd.map_or_else(String::new, |sd| format!(" ± {sd}"));
+            write!(f, "{comma}{name}{value}{sd}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What an evaluation really cost, where that is known: how long it ran if that is its cost,
+/// otherwise what it said.
+pub(crate) fn paid(cost: &Cost, duration: Duration, said: Option<f64>) -> Option<f64> {
+    match cost {
+        Cost::Learned(LearnedCost { learn: CostSource::Time, .. }) => Some(duration.as_secs_f64()),
+        _ => said,
+    }
 }
 
 /// How the process of a command ended.
@@ -143,6 +215,12 @@ pub enum Failure {
     /// The last line is not UTF-8.
     #[error("the last line is not text")]
     NotText,
+    /// It printed no value of any output.
+    #[error("the command gave no value: {reason}")]
+    NoValue {
+        /// What is wrong with what it printed.
+        reason: String,
+    },
     /// The file of the result cannot be used.
     #[error("the result file cannot be used: {reason}")]
     BadResultFile {
@@ -191,8 +269,17 @@ struct Written {
     format: u32,
     evaluation: u64,
     attempt: u32,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    values: BTreeMap<String, Reading>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+    /// Format 1: the value of the only output, which had the name of what was measured.
+    #[serde(default, skip_serializing)]
     value: Option<f64>,
+    #[serde(default, skip_serializing)]
+    measured: Option<Asked>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
     /// The failure in words, for people only.
@@ -210,15 +297,19 @@ struct Written {
 impl From<Outcome> for Written {
     fn from(outcome: Outcome) -> Self {
         let time = |time| humantime::format_rfc3339_millis(time).to_string();
-        let (value, failure) = match outcome.result {
-            Ok(value) => (Some(value), None),
-            Err(failure) => (None, Some(failure)),
+        let (Measured { values, missing }, failure) = match outcome.result {
+            Ok(measured) => (measured, None),
+            Err(failure) => (Measured::default(), Some(failure)),
         };
         Self {
             format: FORMAT,
             evaluation: outcome.evaluation,
             attempt: outcome.attempt,
-            value,
+            values,
+            missing,
+            cost: outcome.cost,
+            value: None,
+            measured: None,
             reason: failure.as_ref().map(Failure::to_string),
             timed_out: matches!(failure, Some(Failure::TimedOut { .. })),
             failure,
@@ -243,15 +334,22 @@ impl TryFrom<Written> for Outcome {
         let time = |text: &str| {
             humantime::parse_rfc3339(text).map_err(|error| format!("the time {text:?}: {error}"))
         };
-        let result = match (written.value, written.failure) {
-            (Some(value), None) if value.is_finite() => Ok(value),
-            (None, Some(failure)) => Err(failure),
+        let mut values = written.values;
+        if let Some(value) = written.value {
+            let name = written.measured.map_or_else(String::new, |asked| asked.measurement);
+            values.insert(name, value.into());
+        }
+        let is_good = !values.is_empty() && values.values().all(|one| one.value.is_finite());
+        let result = match written.failure {
+            None if is_good => Ok(Measured { values, missing: written.missing }),
+            Some(failure) if values.is_empty() => Err(failure),
             _ => return Err("has neither a value nor a failure, or both".to_owned()),
         };
         Ok(Self {
             evaluation: written.evaluation,
             attempt: written.attempt,
             result,
+            cost: written.cost,
             exit: written.exit,
             started: time(&written.started)?,
             ended: time(&written.ended)?,
@@ -267,12 +365,20 @@ impl TryFrom<Written> for Outcome {
 mod tests {
     use super::*;
 
-    fn outcome(result: Result<f64, Failure>) -> Outcome {
+    fn values(values: &[(&str, f64, Option<f64>)]) -> Measured {
+        let reading = |(name, value, sd): &(&str, f64, Option<f64>)| {
+            ((*name).to_owned(), Reading { value: *value, sd: *sd })
+        };
+        Measured { values: values.iter().map(reading).collect(), missing: None }
+    }
+
+    fn outcome(result: Result<Measured, Failure>) -> Outcome {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
         Outcome {
             evaluation: 12,
             attempt: 1,
             result,
+            cost: None,
             exit: Exit::Code(0),
             started,
             ended: started + Duration::from_millis(250),
@@ -292,9 +398,13 @@ mod tests {
             Failure::Stopped,
             Failure::NotANumber { line: "1,5".into(), hint: "h".into() },
         ];
-        let results = [0.1 + 0.2, 5e-324, -0.0, 1e22].map(Ok).into_iter();
-        for result in results.chain(failures.map(Err)) {
-            let outcome = outcome(result);
+        let results = [0.1 + 0.2, 5e-324, -0.0, 1e22].map(|value| values(&[("f", value, None)]));
+        let several = values(&[("lift", 1.2, Some(0.05)), ("Ω 🎯", -3.0, None)]);
+        let partial = Measured { missing: Some("no drag".into()), ..several.clone() };
+        let results = results.into_iter().chain([several, partial]).map(Ok);
+        for (result, cost) in results.chain(failures.map(Err)).zip([None, Some(3.5)].iter().cycle())
+        {
+            let outcome = Outcome { cost: *cost, ..outcome(result) };
             let text = serde_json::to_string(&outcome).unwrap();
             assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome, "{text}");
         }
@@ -306,16 +416,54 @@ mod tests {
             "timed_out":false,"started":"2023-11-14T22:13:20.123Z",
             "ended":"2023-11-14T22:13:20.373Z","seconds":0.25,
             "stdout":{"bytes":4},"stderr":{"bytes":0,"problem":"no room"},"later":"field"}"#;
-        assert_eq!(serde_json::from_str::<Outcome>(text).unwrap(), outcome(Ok(1.5)));
-        let newer = text.replace("\"format\":1", "\"format\":2");
-        assert!(serde_json::from_str::<Outcome>(&newer).is_err());
+        let read = |text: &str| serde_json::from_str::<Outcome>(text);
+        assert_eq!(read(text).unwrap(), outcome(Ok(values(&[("", 1.5, None)]))));
+        let measured = r#""measured":{"objective":"mass","design":{"x":0.5}},"value""#;
+        let named = text.replace("\"value\"", measured);
+        assert_eq!(read(&named).unwrap(), outcome(Ok(values(&[("mass", 1.5, None)]))));
+        assert!(read(&text.replace("\"format\":1", "\"format\":3")).is_err());
+    }
+
+    #[test]
+    fn the_second_form_opens_for_ever() {
+        let text = r#"{"format":2,"evaluation":12,"attempt":1,
+            "values":{"drag":0.3,"lift":{"value":1.2,"sd":0.05}},"missing":"no wake","cost":3.2,
+            "exit":{"code":0},"timed_out":false,"started":"2023-11-14T22:13:20.123Z",
+            "ended":"2023-11-14T22:13:20.373Z","seconds":0.25,
+            "stdout":{"bytes":4},"stderr":{"bytes":0,"problem":"no room"},
+            "measured":{"measurement":"cfd","design":{"x":0.5},"retry":1}}"#;
+        let measured = values(&[("drag", 0.3, None), ("lift", 1.2, Some(0.05))]);
+        let measured = Measured { missing: Some("no wake".into()), ..measured };
+        let expected = Outcome { cost: Some(3.2), ..outcome(Ok(measured)) };
+        assert_eq!(serde_json::from_str::<Outcome>(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_an_output_cannot_be_is_missing_and_the_others_count() {
+        let log = unyoke::Output::minimise("drag").log_scale();
+        let problem = Problem::builder().continuous("x", 0.0, 1.0).maximise("lift", 1.0);
+        let problem = problem.measured(log, 1.0).build().unwrap();
+        let measured = values(&[("drag", -0.3, None), ("lift", 1.2, None)]);
+        let reason = "drag is -0.3, but must be positive on a log scale";
+        let expected = unyoke::Outcome::from([("lift", 1.2)]).missing(reason);
+        assert_eq!(measured.outcome(&problem), expected);
+    }
+
+    #[test]
+    fn time_is_paid_where_it_is_the_cost_and_what_was_said_elsewhere() {
+        let second = Duration::from_secs(1);
+        assert_eq!(paid(&Cost::time(5.0), second, Some(3.0)), Some(1.0));
+        assert_eq!(paid(&Cost::reported(5.0), second, Some(3.0)), Some(3.0));
+        assert_eq!(paid(&Cost::Constant(5.0), second, Some(3.0)), Some(3.0));
+        assert_eq!(paid(&Cost::Constant(5.0), second, None), None);
     }
 
     #[test]
     fn a_contradiction_is_refused() {
-        let text = serde_json::to_string(&outcome(Ok(1.5))).unwrap();
+        let text = serde_json::to_string(&outcome(Ok(values(&[("f", 1.5, None)])))).unwrap();
         let both = text.replace("\"exit\"", "\"failure\":{\"kind\":\"stopped\"},\"exit\"");
-        let neither = text.replace("\"value\":1.5,", "");
+        let neither = text.replace("\"values\":{\"f\":1.5},", "");
+        assert_ne!(neither, text);
         for text in [both, neither, text.replace("2023", "20x3"), text.replace("0.25", "-1")] {
             assert!(serde_json::from_str::<Outcome>(&text).is_err(), "{text}");
         }

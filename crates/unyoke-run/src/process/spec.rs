@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use unyoke::Design;
 
 use crate::error::{Error, Result};
-use crate::study_file::ObjectiveRun;
+use crate::study_file::MeasurementRun;
 
 /// Between asking a command to stop and making it.
 const GRACE: Duration = Duration::from_secs(5);
@@ -20,9 +20,13 @@ pub struct Spec {
     pub evaluation: u64,
     /// Which attempt at it, from 1.
     pub attempt: u32,
-    /// The objective to measure.
-    pub objective: String,
-    /// Where to measure it.
+    /// How often the evaluation was made pending again before this attempt, after it had failed.
+    pub retry: u32,
+    /// The measurement to make.
+    pub measurement: String,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
+    /// The design at which to make it.
     pub design: Design,
     /// The program and its arguments.
     pub argv: Vec<String>,
@@ -37,14 +41,21 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The attempt that measures an objective as the study file says, at a design.
-    pub fn new(run: &ObjectiveRun, design: &Design, evaluation: u64, attempt: u32) -> Result<Self> {
-        let no_command = || Error::NoCommand { objective: run.objective.clone() };
+    /// The attempt that makes a measurement as the study file says, at a design.
+    pub fn new(
+        run: &MeasurementRun,
+        design: &Design,
+        evaluation: u64,
+        attempt: u32,
+    ) -> Result<Self> {
+        let no_command = || Error::NoCommand { measurement: run.measurement.clone() };
         let command = run.command.as_ref().ok_or_else(no_command)?;
         Ok(Self {
             evaluation,
             attempt,
-            objective: run.objective.clone(),
+            retry: 0,
+            measurement: run.measurement.clone(),
+            outputs: run.outputs.clone(),
             design: design.clone(),
             argv: command.fill(design)?,
             directory: run.directory.clone(),
@@ -56,8 +67,23 @@ impl Spec {
 
     /// What the command reads about the design.
     pub(super) fn design_file(&self) -> DesignFile<'_> {
-        let Self { evaluation, attempt, objective, design, .. } = self;
-        DesignFile { evaluation: *evaluation, attempt: *attempt, objective, design }
+        DesignFile {
+            evaluation: self.evaluation,
+            attempt: self.attempt,
+            retry: self.retry,
+            measurement: &self.measurement,
+            outputs: &self.outputs,
+            objective: self.only_output(),
+            design: &self.design,
+        }
+    }
+
+    /// What a measurement of one output was called before there were others.
+    fn only_output(&self) -> Option<&str> {
+        match &self.outputs[..] {
+            [only] => Some(only),
+            _ => None,
+        }
     }
 
     /// What the supervisor is told.
@@ -67,6 +93,7 @@ impl Spec {
             format: Order::FORMAT,
             evaluation: self.evaluation,
             attempt: self.attempt,
+            outputs: self.outputs.clone(),
             argv: self.argv.clone(),
             directory: self.directory.clone(),
             env: self.variables(),
@@ -81,9 +108,11 @@ impl Spec {
         let own = [
             ("UNYOKE_EVALUATION", self.evaluation.to_string()),
             ("UNYOKE_ATTEMPT", self.attempt.to_string()),
-            ("UNYOKE_OBJECTIVE", self.objective.clone()),
+            ("UNYOKE_MEASUREMENT", self.measurement.clone()),
+            ("UNYOKE_OUTPUTS", self.outputs.join(",")),
         ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
+        let only = self.only_output().map(|only| ("UNYOKE_OBJECTIVE", only.to_owned()));
+        let own = own.into_iter().chain(only).map(|(name, value)| (name.to_owned(), value));
         self.env.clone().into_iter().chain(parameter_variables(&self.design)).chain(own).collect()
     }
 }
@@ -106,9 +135,32 @@ fn variable(parameter: &str) -> String {
 
 /// What was to be measured, as `design.json` and `exit.json` say it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenAsked")]
 pub(super) struct Asked {
-    pub(super) objective: String,
+    pub(super) measurement: String,
     pub(super) design: Design,
+    /// How often the evaluation had been made pending again.
+    pub(super) retry: u32,
+}
+
+/// The same in any version: once, each objective was measured alone, by its name.
+#[derive(Deserialize)]
+struct WrittenAsked {
+    measurement: Option<String>,
+    objective: Option<String>,
+    design: Design,
+    #[serde(default)]
+    retry: u32,
+}
+
+impl TryFrom<WrittenAsked> for Asked {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenAsked) -> Result<Self, &'static str> {
+        let WrittenAsked { measurement, objective, design, retry } = written;
+        let measurement = measurement.or(objective).ok_or("does not say what is measured")?;
+        Ok(Self { measurement, design, retry })
+    }
 }
 
 /// `design.json`.
@@ -116,7 +168,11 @@ pub(super) struct Asked {
 pub(super) struct DesignFile<'a> {
     evaluation: u64,
     attempt: u32,
-    objective: &'a str,
+    retry: u32,
+    measurement: &'a str,
+    outputs: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<&'a str>,
     design: &'a Design,
 }
 
@@ -126,6 +182,9 @@ pub(super) struct Order {
     pub(super) format: u32,
     pub(super) evaluation: u64,
     pub(super) attempt: u32,
+    /// What it is to give. Earlier versions did not say it: then it is what `design.json` names.
+    #[serde(default)]
+    pub(super) outputs: Vec<String>,
     pub(super) argv: Vec<String>,
     pub(super) directory: PathBuf,
     pub(super) env: BTreeMap<String, String>,
@@ -148,9 +207,10 @@ mod tests {
     use super::*;
     use crate::CommandTemplate;
 
-    fn run() -> ObjectiveRun {
-        ObjectiveRun {
-            objective: "mass".into(),
+    fn run() -> MeasurementRun {
+        MeasurementRun {
+            measurement: "scales".into(),
+            outputs: vec!["mass".into()],
             command: Some(CommandTemplate::new(["f", "{x}"]).unwrap()),
             timeout: None,
             retries: 0,
@@ -172,8 +232,30 @@ mod tests {
         assert_eq!(variable("UNYOKE_PARAM_X"), Some("0.5"));
         assert_eq!(variable("UNYOKE_PARAM_WALL_THICKNESS"), Some("2"));
         assert_eq!(variable("UNYOKE_EVALUATION"), Some("7"));
+        assert_eq!(variable("UNYOKE_MEASUREMENT"), Some("scales"));
+        assert_eq!(variable("UNYOKE_OUTPUTS"), Some("mass"));
         assert_eq!(variable("UNYOKE_OBJECTIVE"), Some("mass"), "ours win");
         assert_eq!(variable("A"), Some("b"));
+    }
+
+    #[test]
+    fn a_measurement_of_several_outputs_is_told_all_of_them() {
+        let run = MeasurementRun { outputs: vec!["lift".into(), "drag".into()], ..run() };
+        let spec = Spec::new(&run, &Design::new().with("x", 1), 7, 1).unwrap();
+        let env = spec.order().env;
+        assert_eq!(env["UNYOKE_OUTPUTS"], "lift,drag");
+        assert_eq!(env["UNYOKE_OBJECTIVE"], "mine", "there is no single one");
+    }
+
+    #[test]
+    fn what_earlier_versions_were_asked_is_understood() {
+        let read = |text| serde_json::from_str::<Asked>(text).unwrap();
+        let asked = read(r#"{"evaluation":7,"objective":"mass","design":{"x":0.5}}"#);
+        assert_eq!((asked.measurement.as_str(), asked.retry), ("mass", 0));
+        let spec = Spec::new(&run(), &Design::new().with("x", 0.5), 7, 1).unwrap();
+        let written = serde_json::to_string(&spec.design_file()).unwrap();
+        assert_eq!(read(&written).measurement, "scales");
+        assert!(written.contains(r#""objective":"mass""#), "commands may read it: {written}");
     }
 
     #[test]
@@ -184,9 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn an_objective_without_a_command_cannot_be_run() {
-        let run = ObjectiveRun { command: None, ..run() };
+    fn a_measurement_without_a_command_cannot_be_run() {
+        let run = MeasurementRun { command: None, ..run() };
         let error = Spec::new(&run, &Design::new(), 0, 1).unwrap_err();
-        assert!(matches!(error, Error::NoCommand { objective } if objective == "mass"));
+        assert!(matches!(error, Error::NoCommand { measurement } if measurement == "scales"));
     }
 }

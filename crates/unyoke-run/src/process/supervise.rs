@@ -16,9 +16,10 @@ use serde::Serialize;
 use super::custody::Custody;
 use super::folder::{self, Reserve};
 use super::outcome::{Exit, Failure, Outcome};
+use super::results::Found;
 use super::running::{Ending, never_began, start};
 use super::spec::{Asked, Order};
-use super::{launch, number};
+use super::{launch, number, results};
 use crate::error::{Error, Result};
 
 /// How often, once a second, writing the outcome is tried while there is no room for it.
@@ -48,17 +49,20 @@ fn try_supervise(folder: &Path) -> Result<()> {
     let _lock = hold_lock(folder)?;
     let path = folder.join(folder::COMMAND);
     let order: Option<Order> = folder::read_json(&path)?;
-    let order = order.ok_or_else(|| Error::bad_file(&path)("is missing"))?;
+    let mut order = order.ok_or_else(|| Error::bad_file(&path)("is missing"))?;
     if order.format > Order::FORMAT {
         return Err(Error::bad_file(&path)("was written by a newer version"));
     }
     if folder.join(folder::EXIT).exists() {
         return Err(Error::AlreadyStarted { folder: folder.to_owned() });
     }
+    let measured: Option<Asked> = folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
+    if order.outputs.is_empty() {
+        order.outputs.extend(measured.as_ref().map(|asked| asked.measurement.clone()));
+    }
     let mut reserve = Reserve::new(folder)?;
     let custody = Custody::begin(folder);
     let outcome = carry_out(folder, &order)?;
-    let measured = folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
     publish(&mut reserve, &Certificate { outcome: &outcome, measured })?;
     custody.map_or(Ok(()), |custody| custody.hand_in(&outcome))
 }
@@ -111,6 +115,8 @@ fn carry_out(folder: &Path, order: &Order) -> Result<Outcome> {
         Err(failure) => Ending::never_began(failure),
     };
     let ending = never_began(folder, order).map_or(ending, Ending::never_began);
+    let found = results::find(&order.outputs, &folder.join(folder::RESULT), &ending.stdout.tail);
+    let Found { result, cost } = judge(&ending, found);
     Ok(Outcome {
         evaluation: order.evaluation,
         attempt: order.attempt,
@@ -120,21 +126,20 @@ fn carry_out(folder: &Path, order: &Order) -> Result<Outcome> {
         duration: clock.elapsed(),
         stdout: ending.stdout.output,
         stderr: ending.stderr.output,
-        result: ending.interrupted.map_or_else(
-            || judge(folder, ending.exit, &ending.stdout.tail, &ending.stderr.tail),
-            Err,
-        ),
+        result,
+        cost,
     })
 }
 
-/// The value of a command that ended by itself.
-fn judge(folder: &Path, exit: Exit, stdout: &[u8], stderr: &[u8]) -> Result<f64, Failure> {
-    let last_line = || number::quote_last_line(stderr);
-    match exit {
-        Exit::Code(0) => number::in_file(&folder.join(folder::RESULT))
-            .unwrap_or_else(|| number::on_last_line(stdout)),
-        Exit::Code(code) => Err(Failure::Exit { code, last_line: last_line() }),
-        Exit::Signal(signal) => Err(Failure::Signal { signal, last_line: last_line() }),
-        Exit::NeverBegan | Exit::Unknown => Err(Failure::Lost),
-    }
+/// What was found, if the command ended by itself and well; otherwise only what it cost.
+fn judge(ending: &Ending, found: Found) -> Found {
+    let last_line = || number::quote_last_line(&ending.stderr.tail);
+    let failure = match (&ending.interrupted, ending.exit) {
+        (Some(interrupted), _) => interrupted.clone(),
+        (None, Exit::Code(0)) => return found,
+        (None, Exit::Code(code)) => Failure::Exit { code, last_line: last_line() },
+        (None, Exit::Signal(signal)) => Failure::Signal { signal, last_line: last_line() },
+        (None, Exit::NeverBegan | Exit::Unknown) => Failure::Lost,
+    };
+    Found { result: Err(failure), ..found }
 }

@@ -54,6 +54,7 @@ pub(super) struct Choice {
 pub(super) struct Basis {
     pub(super) position: u64,
     pub(super) running: Vec<usize>,
+    pub(super) by_hand: Vec<u64>,
 }
 
 /// The right to choose, for one program at a time among those that share a folder of attempts. It
@@ -94,8 +95,10 @@ pub(super) struct Question {
     pub(super) owner: String,
     pub(super) budget: Budget,
     pub(super) run: RunSettings,
-    /// The objective of each evaluation that runs here.
+    /// The measurement of each evaluation that runs here.
     pub(super) running: Vec<usize>,
+    /// Evaluations that people make by hand.
+    pub(super) by_hand: Vec<u64>,
 }
 
 impl Question {
@@ -106,8 +109,12 @@ impl Question {
             // Others may have asked for something while it was their turn.
             self.study.refresh()?;
         }
-        let basis = Basis { position: self.study.position(), running: self.running.clone() };
-        let limits = Limits::new(&self.budget, &self.run, self.running);
+        let basis = Basis {
+            position: self.study.position(),
+            running: self.running.clone(),
+            by_hand: self.by_hand.clone(),
+        };
+        let limits = Limits::new(&self.budget, &self.run, self.running).with_trials(self.by_hand);
         let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
         let suggestion = match wanted.load(Ordering::SeqCst) {
             true => own_threads()?.install(|| self.study.suggest_where(permission))?,

@@ -1,62 +1,145 @@
 //! What may be started: budget and slots.
 
-use unyoke::{Evaluation, Journal, Permission, Status, Study};
+use unyoke::{Cost, Evaluation, Journal, LearnedCost, Permission, Status, Study};
 
+use super::progress::Failing;
 use crate::study_file::{Budget, RunSettings};
 
 /// Sums of prices may be off by their last bits.
 const SLACK: f64 = 1e-9;
+
+/// Of a measurement that never succeeded, so many evaluations are begun at most: its command may be
+/// broken.
+const TRIALS: usize = 3;
 
 /// Budget and slots, and what runs here now.
 #[derive(Debug, Clone)]
 pub struct Limits<'a> {
     budget: &'a Budget,
     run: &'a RunSettings,
-    /// For each evaluation that runs here, its objective.
+    /// For each evaluation that runs here, its measurement.
     running: Vec<usize>,
+    /// Where commands are run: the evaluations that people make by hand.
+    trials: Option<Vec<u64>>,
 }
 
 impl<'a> Limits<'a> {
-    /// Limits of a program that runs an evaluation of each objective listed in `running`.
+    /// Limits of a program that runs an evaluation of each measurement listed in `running`.
     pub fn new(budget: &'a Budget, run: &'a RunSettings, running: Vec<usize>) -> Self {
-        Self { budget, run, running }
+        Self { budget, run, running, trials: None }
     }
 
-    /// Whether these objectives may be evaluated at a design, the first of them now.
+    /// The same where commands are run, which may be broken. The evaluations in `by_hand` say nothing
+    /// about them.
+    pub(super) fn with_trials(self, by_hand: Vec<u64>) -> Self {
+        Self { trials: Some(by_hand), ..self }
+    }
+
+    /// Whether these measurements may be made at a design, the first of them now.
     ///
     /// What is under way anywhere counts as spent, so that nothing is begun that exceeds the budget.
-    pub fn permission<J: Journal>(&self, study: &Study<J>, objectives: &[usize]) -> Permission {
-        if !self.fits_cost(study, objectives) || !self.fits_counts(study, objectives) {
+    pub fn permission<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> Permission {
+        let trials: Vec<Trial> = measurements.iter().map(|m| self.trial(study, *m)).collect();
+        if !self.fits_cost(study, measurements)
+            || !self.fits_counts(study, measurements)
+            || trials.contains(&Trial::Failed)
+        {
             return Permission::Never;
         }
-        match objectives.first() {
+        match measurements.first() {
             Some(first) if !self.has_slot(*first) => Permission::Later,
+            _ if trials.contains(&Trial::UnderWay) => Permission::Later,
             _ => Permission::Granted,
         }
     }
 
-    /// Whether another evaluation of this objective may run here now.
-    pub(super) fn has_slot(&self, objective: usize) -> bool {
-        let here = self.running.iter().filter(|running| **running == objective).count();
-        let most = self.run.objectives.get(objective).and_then(|run| run.slots);
+    /// Whether another evaluation of this measurement may run here now.
+    pub(super) fn has_slot(&self, measurement: usize) -> bool {
+        let here = self.running.iter().filter(|running| **running == measurement).count();
+        let most = self.run.measurements.get(measurement).and_then(|run| run.slots);
         self.running.len() < self.run.slots && most.is_none_or(|most| here < most)
     }
 
-    fn fits_cost<J: Journal>(&self, study: &Study<J>, objectives: &[usize]) -> bool {
+    /// Whether a measurement works, as far as anybody can tell.
+    pub(super) fn trial<J: Journal>(&self, study: &Study<J>, measurement: usize) -> Trial {
+        let Some(by_hand) = &self.trials else { return Trial::Passed };
+        let (mut pending, mut failed) = (0, 0);
+        for evaluation in of(study, measurement) {
+            match evaluation.status {
+                Status::Completed(_) => return Trial::Passed,
+                Status::Failed(_) => failed += 1,
+                Status::Pending if !by_hand.contains(&evaluation.id) => pending += 1,
+                Status::Pending | Status::Withdrawn => {}
+            }
+        }
+        match pending + failed < TRIALS {
+            true => Trial::Begun,
+            false if pending > 0 => Trial::UnderWay,
+            false => Trial::Failed,
+        }
+    }
+
+    /// The first measurement that failed from the start, every time.
+    pub(super) fn failing<J: Journal>(&self, study: &Study<J>) -> Option<Failing> {
+        let measurements = &study.problem().measurements;
+        let failed = |m: &usize| self.trial(study, *m) == Trial::Failed;
+        (0..measurements.len()).find(failed).map(|m| failing(study, m))
+    }
+
+    fn fits_cost<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> bool {
         let Some(budget) = self.budget.cost else { return true };
-        let named = objectives.iter().map(|m| &study.problem().objectives[*m].name);
-        let price: f64 = named.filter_map(|name| study.cost(name).ok()).sum();
+        let named = measurements.iter().map(|m| &study.problem().measurements[*m].name);
+        let price: f64 = named.filter_map(|name| study.cost(name).ok()).map(price).sum();
         study.committed() + price <= budget * (1.0 + SLACK)
     }
 
-    fn fits_counts<J: Journal>(&self, study: &Study<J>, objectives: &[usize]) -> bool {
-        objectives.iter().all(|m| {
-            let name = &study.problem().objectives[*m].name;
+    fn fits_counts<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> bool {
+        measurements.iter().all(|m| {
+            let name = &study.problem().measurements[*m].name;
             let Some(most) = self.budget.evaluations.get(name) else { return true };
-            let counts =
-                |e: &&Evaluation| e.asked && e.objective == *m && e.status != Status::Withdrawn;
-            (study.evaluations().iter().filter(counts).count() as u64) < *most
+            let counts = |e: &&Evaluation| e.status != Status::Withdrawn;
+            (of(study, *m).filter(counts).count() as u64) < *most
         })
+    }
+}
+
+/// Whether a measurement works: a broken command must be told from designs that cannot be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trial {
+    /// It has given a value.
+    Passed,
+    /// It has not, but may be tried once more.
+    Begun,
+    /// As many as may be begun are under way, or have failed.
+    UnderWay,
+    /// All of them have failed.
+    Failed,
+}
+
+/// How a measurement failed.
+pub(super) fn failing<J: Journal>(study: &Study<J>, measurement: usize) -> Failing {
+    let failed = of(study, measurement).filter_map(|evaluation| match &evaluation.status {
+        Status::Failed(reason) => Some(reason),
+        _ => None,
+    });
+    let reasons: Vec<&String> = failed.collect();
+    let name = study.problem().measurements.get(measurement).map(|m| m.name.clone());
+    Failing {
+        measurement: name.unwrap_or_default(),
+        times: reasons.len(),
+        reason: reasons.last().map(|reason| (*reason).clone()).unwrap_or_default(),
+    }
+}
+
+/// The evaluations of a measurement that were asked for.
+fn of<J: Journal>(study: &Study<J>, measurement: usize) -> impl Iterator<Item = &Evaluation> {
+    study.evaluations().iter().filter(move |e| e.asked && e.measurement == Some(measurement))
+}
+
+fn price(cost: &Cost) -> f64 {
+    match cost {
+        Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => *cost,
+        Cost::Formula(_) => 0.0,
     }
 }
 
@@ -99,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_counted_in_all_and_by_objective() {
+    fn slots_are_counted_in_all_and_by_measurement() {
         let file = file(TEXT);
         let study = Study::new(file.problem.clone()).unwrap();
         assert_eq!(permission(&file, &study, &[], &[0]), Granted);
@@ -129,7 +212,7 @@ mod tests {
         study.tell_result(Design::new().with("x", 0.5), "drag", 1.0).unwrap();
         assert_eq!(permission(&file, &study, &[], &[1]), Granted);
         let asked = [study.ask().unwrap(), study.ask().unwrap()];
-        let drag = asked.iter().find(|suggestion| suggestion.objective == "drag").unwrap();
+        let drag = asked.iter().find(|suggestion| suggestion.measurement == "drag").unwrap();
         assert_eq!(permission(&file, &study, &[], &[1]), Never);
         study.withdraw(drag.evaluation).unwrap();
         assert_eq!(permission(&file, &study, &[], &[1]), Granted);
@@ -145,5 +228,44 @@ mod tests {
             assert!(study.ask_where(|s, o| limits.permission(s, o)).unwrap().is_some());
         }
         assert_eq!(permission(&file, &study, &[], &[0]), Never);
+    }
+
+    fn on_trial(file: &StudyFile, study: &Study, by_hand: &[u64]) -> Permission {
+        let limits = Limits::new(&file.budget, &file.run, vec![]).with_trials(by_hand.to_vec());
+        limits.permission(study, &[0])
+    }
+
+    #[test]
+    fn a_measurement_that_never_succeeded_is_begun_three_times_at_most() {
+        let file = file(&TEXT.replace("cost = 12", ""));
+        let mut study = Study::new(file.problem.clone()).unwrap();
+        let only_mass = |_: &Study, which: &[usize]| match which {
+            [0] => Granted,
+            _ => Never,
+        };
+        let mut asked = vec![];
+        for _ in 0..TRIALS {
+            assert_eq!(on_trial(&file, &study, &[]), Granted);
+            asked.push(study.ask_where(only_mass).unwrap().unwrap().evaluation);
+        }
+        assert_eq!(on_trial(&file, &study, &[]), Later);
+        assert_eq!(on_trial(&file, &study, &asked[..1]), Granted, "by hand says nothing");
+        assert_eq!(permission(&file, &study, &[], &[0]), Granted, "nor where no command is run");
+        for evaluation in &asked {
+            assert_eq!(on_trial(&file, &study, &[]), Later);
+            study.tell_failure(*evaluation, &format!("crash {evaluation}")).unwrap();
+        }
+        assert_eq!(on_trial(&file, &study, &[]), Never);
+        let limits = Limits::new(&file.budget, &file.run, vec![]).with_trials(vec![]);
+        assert_eq!(limits.permission(&study, &[1]), Granted, "others go on");
+        let failing = limits.failing(&study).unwrap();
+        let words = "mass failed 3 times and never gave a value, last because crash 2; mend the \
+                     command, then `unyoke retry`";
+        assert_eq!(failing.to_string(), words);
+        study.retry(asked[0]).unwrap();
+        assert_eq!(on_trial(&file, &study, &[]), Later);
+        study.tell(asked[0], 1.5).unwrap();
+        assert_eq!(on_trial(&file, &study, &[]), Granted);
+        assert_eq!(limits.failing(&study), None);
     }
 }

@@ -1,10 +1,13 @@
 //! What a runner tells while it works and when it is done, and how it is asked to stop.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use unyoke::{Design, Note};
+
+use crate::process::Measured;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,25 +36,32 @@ pub enum Progress {
         /// Why the last one failed.
         reason: String,
     },
-    /// An evaluation has its value.
+    /// An evaluation has its values, or some of them.
     Finished {
-        /// Which.
+        /// The evaluation.
         evaluation: u64,
-        /// The objective.
-        objective: String,
-        /// Its value.
-        value: f64,
-        /// How long the command took.
+        /// Its measurement.
+        measurement: String,
+        /// What came out.
+        measured: Measured,
+        /// How long its commands took.
         duration: Duration,
     },
     /// An evaluation failed for good.
     Failed {
-        /// Which.
+        /// The evaluation.
         evaluation: u64,
-        /// The objective.
-        objective: String,
+        /// Its measurement.
+        measurement: String,
         /// Why.
         reason: String,
+    },
+    /// A measurement failed from the start, every time: it is not asked for any more.
+    Failing(Failing),
+    /// Others make the first evaluations of a measurement. More are begun once one has succeeded.
+    OnTrial {
+        /// The measurement.
+        measurement: String,
     },
     /// A result came after its evaluation was settled; it was kept, and does not count.
     Late {
@@ -117,11 +127,11 @@ pub enum Progress {
 pub struct Underway {
     /// Its number.
     pub evaluation: u64,
-    /// What is measured.
-    pub objective: String,
-    /// Where.
+    /// Which measurement.
+    pub measurement: String,
+    /// At which design.
     pub design: Design,
-    /// Its price.
+    /// What it is expected to cost.
     pub cost: f64,
     /// Which attempt runs, from 1.
     pub attempt: u32,
@@ -132,7 +142,7 @@ pub struct Underway {
 pub struct Summary {
     /// Why it ended.
     pub ending: Ending,
-    /// Evaluations that got their value here.
+    /// Evaluations that got values here.
     pub finished: usize,
     /// Evaluations that failed here.
     pub failed: usize,
@@ -165,22 +175,53 @@ pub enum Ending {
     Exhausted,
     /// Somebody asked for it.
     Interrupted,
-    /// The command of an objective cannot be started. Nothing was spent on that.
+    /// The command of a measurement cannot be started. Nothing was spent on that.
     CannotStart {
-        /// The objective.
-        objective: String,
+        /// The measurement.
+        measurement: String,
         /// Why.
         reason: String,
     },
-    /// An objective failed from the start, every time.
-    Failing {
-        /// Which.
-        objective: String,
-        /// How often.
-        times: usize,
-        /// Why, the last time.
-        reason: String,
-    },
+    /// A measurement failed from the start, every time.
+    Failing(Failing),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Budget => write!(f, "nothing more fits into the budget"),
+            Self::WallTime => write!(f, "the time is over"),
+            Self::Exhausted => write!(f, "every design was evaluated"),
+            Self::Interrupted => write!(f, "interrupted"),
+            Self::CannotStart { measurement, reason } => {
+                write!(f, "{measurement} cannot be measured: {reason}")
+            }
+            Self::Failing(failing) => write!(f, "{failing}"),
+        }
+    }
+}
+
+/// A measurement that failed from the start, every time: its command is broken, as far as anybody can
+/// tell, and not the designs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failing {
+    /// The measurement.
+    pub measurement: String,
+    /// How often it failed.
+    pub times: usize,
+    /// Why, the last time.
+    pub reason: String,
+}
+
+impl fmt::Display for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { measurement, times, reason } = self;
+        write!(
+            f,
+            "{measurement} failed {times} times and never gave a value, last because {reason}; mend \
+             the command, then `unyoke retry`"
+        )
+    }
 }
 
 /// By which a run is asked to stop, from a signal handler or another thread.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use unyoke::Evaluation;
 
 use crate::error::{Error, Result};
-use crate::process::{Attempt, Death, Failure, Layout, State};
+use crate::process::{Attempt, Begun, Death, Failure, Layout, Measured, Outcome, Relation, State};
 
 /// How often an evaluation is tried again whose supervisor vanished: machines may go down, but a
 /// command that takes them down with it each time must come to an end.
@@ -31,9 +31,28 @@ pub(super) enum Step {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settled {
     pub(super) attempt: u32,
-    /// The value, or why there is none.
-    pub(super) result: Result<f64, String>,
+    /// What was measured, or why there is nothing.
+    pub(super) result: Result<Measured, String>,
+    pub(super) spent: Spent,
+}
+
+/// What attempts at an evaluation took, all that ended by themselves together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Spent {
+    /// How long they ran.
     pub(super) duration: Duration,
+    /// What they said they cost.
+    pub(super) cost: Option<f64>,
+}
+
+impl Spent {
+    fn add(&mut self, outcome: &Outcome) {
+        self.duration += outcome.duration;
+        self.cost = match (self.cost, outcome.cost) {
+            (Some(before), Some(cost)) => Some(before + cost),
+            (before, cost) => before.or(cost),
+        };
+    }
 }
 
 /// How often an evaluation may be tried, and was.
@@ -41,52 +60,62 @@ pub(super) struct Settled {
 pub(super) struct Tries {
     /// So many failures are forgiven.
     pub(super) retries: u32,
-    /// So many attempts were begun, even if they left nothing on the disk.
-    pub(super) begun: u32,
+    /// Those that were begun, even if they left nothing on the disk.
+    pub(super) begun: Begun,
 }
 
-/// The next step for an evaluation of the objective called `objective`.
+/// The next step for an evaluation, which makes the measurement of this name.
 pub(super) fn next(
     layout: &Layout,
     evaluation: &Evaluation,
-    objective: &str,
+    measurement: &str,
     tries: Tries,
 ) -> Result<Step> {
+    let Begun { before, last: begun } = tries.begun;
     let (mut failures, mut deaths, mut stillborn) = (0, 0, 0);
-    let (mut last, mut after, mut duration) = (0, None, Duration::ZERO);
+    let (mut last, mut after, mut spent) = (begun, None, Spent::default());
     let mut never_began = None;
     let attempts = layout.attempts(evaluation.id)?;
-    let deleted = (1..=tries.begun).filter(|attempt| !attempts.contains(attempt)).count();
+    let deleted = (before + 1..=begun).filter(|attempt| !attempts.contains(attempt)).count();
     if deleted > 0 {
         deaths += deleted;
-        (last, after) = (tries.begun, Some(DELETED.to_owned()));
+        after = Some(DELETED.to_owned());
     }
     for attempt in attempts {
         let folder = layout.attempt(evaluation.id, attempt);
-        if !Attempt::measures(&folder, objective, &evaluation.design)? {
+        let relation = Attempt::relation(&folder, measurement, evaluation)?;
+        if relation == Relation::Foreign {
             return Err(Error::LeftOver { folder: layout.evaluation(evaluation.id) });
         }
-        (last, never_began) = (last.max(attempt), None);
-        match Attempt::find(&folder)? {
-            State::Running | State::Orphaned => return Ok(Step::Await { attempt }),
-            State::Finished(outcome) => {
-                duration = outcome.duration;
-                match outcome.result {
-                    Ok(value) => {
-                        let result = Ok(value);
-                        return Ok(Step::Settle(Settled { attempt, result, duration }));
-                    }
-                    // That it was stopped says nothing about the evaluation.
-                    Err(Failure::Stopped) => {}
-                    Err(failure) if failure.never_began() => {
-                        never_began = Some(failure.to_string());
-                    }
-                    Err(failure) => {
-                        failures += 1;
-                        after = Some(failure.to_string());
-                    }
+        last = last.max(attempt);
+        let state = Attempt::find(&folder)?;
+        if matches!(state, State::Running | State::Orphaned) {
+            return Ok(Step::Await { attempt });
+        }
+        if relation == Relation::Earlier && !has_value(&state) {
+            // It has been counted, and whoever made the evaluation pending again forgave it.
+            continue;
+        }
+        never_began = None;
+        match state {
+            State::Running | State::Orphaned => {}
+            State::Finished(outcome) => match &outcome.result {
+                Ok(measured) => {
+                    spent.add(&outcome);
+                    let result = Ok(measured.clone());
+                    return Ok(Step::Settle(Settled { attempt, result, spent }));
                 }
-            }
+                // That it was stopped says nothing about the evaluation.
+                Err(Failure::Stopped) => {}
+                Err(failure) if failure.never_began() => {
+                    never_began = Some(failure.to_string());
+                }
+                Err(failure) => {
+                    failures += 1;
+                    after = Some(failure.to_string());
+                    spent.add(&outcome);
+                }
+            },
             // Nothing was measured, so nothing is paid; but it must come to an end, too.
             State::Dead(death @ Death::NeverBegan { .. }) => {
                 stillborn += 1;
@@ -106,16 +135,20 @@ pub(super) fn next(
     let ended = failures > tries.retries || deaths > DEATHS;
     let result = Err(after.clone().unwrap_or_default());
     Ok(match ended {
-        true => Step::Settle(Settled { attempt: last, result, duration }),
+        true => Step::Settle(Settled { attempt: last, result, spent }),
         false => Step::Start { attempt: last + 1, after },
     })
+}
+
+fn has_value(state: &State) -> bool {
+    matches!(state, State::Finished(outcome) if outcome.result.is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs::{self, File};
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use tempfile::TempDir;
     use unyoke::{Design, Status};
 
@@ -128,9 +161,19 @@ mod tests {
         }
 
         fn folder(&self, attempt: u32) -> PathBuf {
+            let design = r#"{"evaluation":7,"attempt":1,"objective":"mass","design":{"x":0.5}}"#;
+            self.folder_for(attempt, design)
+        }
+
+        /// The same after so many retries.
+        fn folder_of_retry(&self, attempt: u32, retry: u32) -> PathBuf {
+            let design = r#"{"measurement":"mass","outputs":["mass"],"design":{"x":0.5},"retry":"#;
+            self.folder_for(attempt, &format!("{design}{retry}}}"))
+        }
+
+        fn folder_for(&self, attempt: u32, design: &str) -> PathBuf {
             let folder = Layout::new(self.0.path()).attempt(7, attempt);
             fs::create_dir_all(&folder).unwrap();
-            let design = r#"{"evaluation":7,"attempt":1,"objective":"mass","design":{"x":0.5}}"#;
             fs::write(folder.join("design.json"), design).unwrap();
             File::create(folder.join("lock")).unwrap();
             folder
@@ -142,13 +185,17 @@ mod tests {
         }
 
         fn ended(&self, attempt: u32, result: &str) {
+            self.ended_in(&self.folder(attempt), attempt, result);
+        }
+
+        fn ended_in(&self, folder: &Path, attempt: u32, result: &str) {
             let exit = format!(
                 r#"{{"format":1,"evaluation":7,"attempt":{attempt},{result},"exit":{{"code":0}},
                 "timed_out":false,"started":"2023-11-14T22:13:20.123Z",
                 "ended":"2023-11-14T22:13:20.373Z","seconds":0.25,
                 "stdout":{{"bytes":4}},"stderr":{{"bytes":0}}}}"#
             );
-            fs::write(self.folder(attempt).join("exit.json"), exit).unwrap();
+            fs::write(folder.join("exit.json"), exit).unwrap();
         }
 
         fn failed(&self, attempt: u32) {
@@ -156,20 +203,17 @@ mod tests {
         }
 
         fn next(&self, retries: u32) -> Result<Step> {
-            self.next_of(Tries { retries, begun: 0 })
+            self.next_of(Tries { retries, begun: Begun::default() })
         }
 
         fn next_of(&self, tries: Tries) -> Result<Step> {
-            let evaluation = Evaluation {
-                id: 7,
-                design: Design::new().with("x", 0.5),
-                objective: 0,
-                cost: 1.0,
-                initial: false,
-                asked: true,
-                status: Status::Pending,
-            };
-            next(&Layout::new(self.0.path()), &evaluation, "mass", tries)
+            next(&Layout::new(self.0.path()), &evaluation(0), "mass", tries)
+        }
+
+        /// What comes next after so many retries.
+        fn next_after(&self, retried: u32) -> Step {
+            let tries = Tries { retries: 0, begun: Begun::default() };
+            next(&Layout::new(self.0.path()), &evaluation(retried), "mass", tries).unwrap()
         }
 
         fn starts(&self, retries: u32) -> Option<u32> {
@@ -179,6 +223,29 @@ mod tests {
             }
         }
     }
+
+    fn evaluation(retried: u32) -> Evaluation {
+        Evaluation {
+            id: 7,
+            design: Design::new().with("x", 0.5),
+            measurement: Some(0),
+            outputs: vec![0],
+            cost: 1.0,
+            paid: None,
+            sunk: 0.0,
+            retried,
+            initial: false,
+            asked: true,
+            status: Status::Pending,
+        }
+    }
+
+    /// A value of `mass`.
+    fn value(value: f64) -> Measured {
+        Measured { values: [("mass".to_owned(), value.into())].into(), missing: None }
+    }
+
+    const FAILED: &str = r#""failure":{"kind":"nothing_printed"}"#;
 
     #[test]
     fn what_was_never_begun_is_begun() {
@@ -190,9 +257,55 @@ mod tests {
         let attempts = Attempts::new();
         attempts.failed(1);
         attempts.ended(2, r#""value":1.5"#);
-        let duration = Duration::from_millis(250);
-        let settled = Settled { attempt: 2, result: Ok(1.5), duration };
-        assert_eq!(attempts.next(0).unwrap(), Step::Settle(settled));
+        let Step::Settle(settled) = attempts.next(0).unwrap() else { panic!("it went on") };
+        assert_eq!((settled.attempt, settled.result), (2, Ok(value(1.5))));
+    }
+
+    #[test]
+    fn what_was_spent_is_the_sum_over_all_attempts_that_ended_by_themselves() {
+        let attempts = Attempts::new();
+        attempts.ended(1, &format!(r#"{FAILED},"cost":2"#));
+        attempts.ended(2, r#""failure":{"kind":"stopped"},"cost":64"#);
+        attempts.died(3);
+        attempts.ended(4, r#""values":{"mass":1.5},"cost":1.5"#);
+        let Step::Settle(settled) = attempts.next(0).unwrap() else { panic!("it went on") };
+        let duration = Duration::from_millis(500);
+        assert_eq!(settled.spent, Spent { duration, cost: Some(3.5) });
+    }
+
+    #[test]
+    fn after_a_retry_failures_from_before_do_not_count_and_attempts_are_numbered_on() {
+        let attempts = Attempts::new();
+        attempts.failed(1);
+        attempts.ended(2, r#""failure":{"kind":"not_found","program":"mass"}"#);
+        attempts.died(3);
+        assert_eq!(attempts.next_after(1), Step::Start { attempt: 4, after: None });
+        attempts.ended_in(&attempts.folder_of_retry(4, 1), 4, FAILED);
+        let Step::Settle(settled) = attempts.next_after(1) else { panic!("it went on") };
+        assert_eq!((settled.attempt, settled.spent.duration.as_millis()), (4, 250));
+        assert_eq!(attempts.next_after(2), Step::Start { attempt: 5, after: None });
+        attempts.ended_in(&attempts.folder_of_retry(5, 2), 5, r#""values":{"mass":1.5}"#);
+        assert!(matches!(attempts.next_after(2), Step::Settle(Settled { result: Ok(_), .. })));
+    }
+
+    #[test]
+    fn after_a_retry_what_still_runs_is_awaited_and_a_value_collected() {
+        let attempts = Attempts::new();
+        let lock = File::open(attempts.folder(1).join("lock")).unwrap();
+        lock.lock().unwrap();
+        assert_eq!(attempts.next_after(1), Step::Await { attempt: 1 });
+        attempts.ended(1, r#""value":1.5"#);
+        drop(lock);
+        assert!(matches!(attempts.next_after(1), Step::Settle(Settled { result: Ok(_), .. })));
+    }
+
+    #[test]
+    fn after_a_retry_folders_deleted_before_do_not_count() {
+        let attempts = Attempts::new();
+        let begun = |before| Begun { before, last: DEATHS as u32 + 1 };
+        let next = |before| attempts.next_of(Tries { retries: 0, begun: begun(before) }).unwrap();
+        assert!(matches!(next(0), Step::Settle(_)));
+        assert_eq!(next(DEATHS as u32 + 1), Step::Start { attempt: 7, after: None });
     }
 
     #[test]
@@ -259,7 +372,10 @@ mod tests {
     #[test]
     fn attempts_whose_folders_were_deleted_count() {
         let attempts = Attempts::new();
-        let begun = |begun: u32| attempts.next_of(Tries { retries: 0, begun }).unwrap();
+        let begun = |last: u32| {
+            let begun = Begun { before: 0, last };
+            attempts.next_of(Tries { retries: 0, begun }).unwrap()
+        };
         assert!(matches!(begun(1), Step::Start { attempt: 2, after: Some(_) }));
         let Step::Settle(Settled { result: Err(reason), .. }) = begun(DEATHS as u32 + 1) else {
             panic!("it went on")

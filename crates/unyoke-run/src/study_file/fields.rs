@@ -2,12 +2,22 @@
 //!
 //! `schema.json` and `docs/study-file.md` tell the same; tests hold them to it.
 
-pub(super) const FILE: &[&str] =
-    &["study", "budget", "run", "initial", "engine", "parameters", "objectives"];
+pub(super) const FILE: &[&str] = &[
+    "study",
+    "budget",
+    "run",
+    "initial",
+    "engine",
+    "parameters",
+    "limits",
+    "objectives",
+    "constraints",
+    "measurements",
+];
 pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm", "store"];
 pub(super) const BUDGET: &[&str] = &["cost", "wall_time", "evaluations"];
 pub(super) const RUN: &[&str] = &["slots"];
-pub(super) const INITIAL: &[&str] = &["designs", "per_objective"];
+pub(super) const INITIAL: &[&str] = &["designs", "per_measurement", "per_objective"];
 pub(super) const ENGINE: &[&str] = &[
     "weights",
     "preference",
@@ -19,12 +29,15 @@ pub(super) const ENGINE: &[&str] = &[
     "front",
     "reference",
 ];
-pub(super) const PARAMETER: &[&str] = &["type", "low", "high", "scale", "choices"];
+pub(super) const PARAMETER: &[&str] =
+    &["type", "low", "high", "scale", "step", "digits", "choices", "ordered"];
 pub(super) const OBJECTIVE: &[&str] = &[
     "direction",
     "goal",
+    "formula",
     "cost",
     "noise",
+    "scale",
     "command",
     "timeout",
     "retries",
@@ -34,6 +47,26 @@ pub(super) const OBJECTIVE: &[&str] = &[
     "priors",
     "hyper",
 ];
+pub(super) const CONSTRAINT: &[&str] = &[
+    "at_most",
+    "at_least",
+    "formula",
+    "cost",
+    "noise",
+    "scale",
+    "command",
+    "timeout",
+    "retries",
+    "slots",
+    "directory",
+    "env",
+    "priors",
+    "hyper",
+];
+pub(super) const MEASUREMENT: &[&str] =
+    &["outputs", "cost", "command", "timeout", "retries", "slots", "directory", "env"];
+/// How a measurement is made.
+pub(super) const RUNNING: &[&str] = &["command", "timeout", "retries", "slots", "directory", "env"];
 
 pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categorical"];
 pub(super) const SCALES: &[&str] = &["linear", "log"];

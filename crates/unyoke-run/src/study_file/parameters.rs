@@ -1,6 +1,6 @@
-//! Reads `[parameters.NAME]`.
+//! Reads `[parameters.NAME]` and `[limits]`.
 
-use unyoke::{Parameter, Scale};
+use unyoke::{Limit, Parameter, Scale};
 
 use super::fields;
 use super::table::{Entry, Findings, Table};
@@ -25,6 +25,16 @@ pub(super) fn read(root: &Table<'_>, found: &mut Findings) -> Vec<Parameter> {
     section.entries().map(read).collect()
 }
 
+/// The limits between parameters in the order of the file.
+pub(super) fn limits(root: &Table<'_>, found: &mut Findings) -> Vec<Limit> {
+    let Some(section) = root.section("limits", found) else { return vec![] };
+    let read = |entry: Entry<'_>| {
+        let formula = entry.text(found)?.to_owned();
+        Some(Limit { name: entry.name.to_owned(), formula })
+    };
+    section.entries().filter_map(read).collect()
+}
+
 fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
     refuse_nul(entry, found);
     let table = entry.table(found)?;
@@ -32,13 +42,17 @@ fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
     let name = entry.name.to_owned();
     match kind(&table, found)? {
         "categorical" => {
-            refuse_beside(&table, &["low", "high", "scale"], "a parameter with choices", found);
+            let others = ["low", "high", "scale", "step", "digits"];
+            refuse_beside(&table, &others, "a parameter with choices", found);
+            let ordered = table.get("ordered").and_then(|entry| entry.truth(found));
             let choices = table.need("choices", found)?.texts(found)?;
             let choices = choices.iter().map(|choice| choice.as_text().to_owned()).collect();
-            Some(Parameter::Categorical { name, choices, ordered: false })
+            let ordered = ordered.unwrap_or_default();
+            Some(Parameter::Categorical { name, choices, ordered })
         }
         "integer" => {
-            refuse_beside(&table, &["choices"], "an integer", found);
+            let others = ["choices", "ordered", "step", "digits"];
+            refuse_beside(&table, &others, "an integer", found);
             // All three are read before the first that is missing ends it.
             let low = table.need("low", found).and_then(|entry| entry.whole(found));
             let high = table.need("high", found).and_then(|entry| entry.whole(found));
@@ -46,12 +60,48 @@ fn parameter(entry: &Entry<'_>, found: &mut Findings) -> Option<Parameter> {
             Some(Parameter::Integer { name, low: low?, high: high?, scale })
         }
         _ => {
+            refuse_beside(&table, &["ordered"], "a number", found);
             let low = table.need("low", found).and_then(|entry| entry.number(found));
             let high = table.need("high", found).and_then(|entry| entry.number(found));
+            let step = step(&table, low, found);
             let scale = scale(&table, found)?;
-            Some(Parameter::Continuous { name, low: low?, high: high?, scale, step: None })
+            Some(Parameter::Continuous { name, low: low?, high: high?, scale, step })
         }
     }
+}
+
+/// The distance between two values, or the digits after their points.
+fn step(table: &Table<'_>, low: Option<f64>, found: &mut Findings) -> Option<f64> {
+    let digits = match (table.get("step"), table.get("digits")) {
+        (step, None) => return step.and_then(|entry| entry.number(found)),
+        (Some(_), Some(digits)) => {
+            let message = format!("{} stands beside step", digits.path);
+            found.add(Diagnostic::new(digits.key, message).label("remove one of them"));
+            return None;
+        }
+        (None, Some(digits)) => digits,
+    };
+    let count: u32 = digits.whole(found)?;
+    if count > MOST_DIGITS {
+        digits.refuse(format!("must be at most {MOST_DIGITS}"), "too many", found);
+        return None;
+    }
+    // Steps begin at the lowest value, which must therefore have no more digits itself.
+    if let Some(low) = low.filter(|low| !has_digits(*low, count)) {
+        let reason = format!("is {count}, but low is {low}, which has more digits");
+        digits.refuse(reason, "steps begin at low", found);
+        return None;
+    }
+    // As it is written: the nearest number to 0.01 is not what 1 / 100 need be.
+    format!("1e-{count}").parse().ok()
+}
+
+/// With more digits numbers around 1 are not exact.
+const MOST_DIGITS: u32 = 15;
+
+/// Whether so many digits after the point are enough to write a number.
+fn has_digits(number: f64, digits: u32) -> bool {
+    format!("{number:.*}", digits as usize).parse() == Ok(number)
 }
 
 /// What is said, otherwise what the other fields imply.
@@ -69,7 +119,7 @@ fn kind<'t>(table: &Table<'t>, found: &mut Findings) -> Option<&'t str> {
     }
 }
 
-fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
+pub(super) fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
     let Some(entry) = table.get("scale") else { return Some(Scale::Linear) };
     match entry.word(fields::SCALES, found)? {
         "log" => Some(Scale::Log),

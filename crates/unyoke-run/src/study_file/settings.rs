@@ -15,35 +15,37 @@ use crate::diagnostic::Diagnostic;
 /// When to stop asking; nothing said means never.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Budget {
-    /// Total cost, in the unit of the objectives' costs.
+    /// Total cost, in the unit of the measurements' costs.
     pub cost: Option<f64>,
     /// Time since the run began.
     pub wall_time: Option<Duration>,
-    /// Evaluations of single objectives, by name.
+    /// Evaluations of single measurements, by name.
     pub evaluations: BTreeMap<String, u64>,
 }
 
 /// How evaluations are run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSettings {
-    /// Evaluations at once, of all objectives together.
+    /// Evaluations at once, of all measurements together.
     pub slots: usize,
-    /// How each objective is measured, in the order of the problem.
-    pub objectives: Vec<ObjectiveRun>,
+    /// How each measurement is made, in the order of the problem.
+    pub measurements: Vec<MeasurementRun>,
 }
 
-/// How one objective is measured.
+/// How one measurement is made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ObjectiveRun {
+pub struct MeasurementRun {
     /// Its name.
-    pub objective: String,
+    pub measurement: String,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
     /// What to run; without it, somebody tells the values.
     pub command: Option<CommandTemplate>,
     /// After which a command is stopped.
     pub timeout: Option<Duration>,
     /// Further attempts after one that failed.
     pub retries: u32,
-    /// Evaluations of this objective at once, if fewer than in all.
+    /// Evaluations of this measurement at once, if fewer than in all.
     pub slots: Option<usize>,
     /// Where the command runs; absolute.
     pub directory: PathBuf,
@@ -51,11 +53,12 @@ pub struct ObjectiveRun {
     pub env: BTreeMap<String, String>,
 }
 
-impl ObjectiveRun {
-    /// An objective about which nothing is said.
-    pub(super) fn new(objective: &str, folder: &Path) -> Self {
+impl MeasurementRun {
+    /// A measurement about which nothing is said.
+    pub(super) fn new(measurement: &str, folder: &Path) -> Self {
         Self {
-            objective: objective.to_owned(),
+            measurement: measurement.to_owned(),
+            outputs: vec![],
             command: None,
             timeout: None,
             retries: 0,
@@ -106,12 +109,12 @@ fn algorithm(entry: &Entry<'_>, found: &mut Findings) -> Option<Algorithm> {
         .or_else(|| entry.unknown_word(name, &Algorithm::ALL.map(Algorithm::name), found))
 }
 
-pub(super) fn budget(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Budget {
+pub(super) fn budget(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Budget {
     let Some(table) = section(root, "budget", fields::BUDGET, found) else {
         return Budget::default();
     };
     let count = |entry: &Entry<'_>, found: &mut Findings| {
-        refuse_unknown_objective(entry, objectives, found)?;
+        names.refuse_unknown_measurement(entry, found)?;
         entry.count(found)
     };
     let evaluations = table.get("evaluations").map(|entry| entry.map(found, count));
@@ -130,8 +133,8 @@ pub(super) fn slots(root: &Table<'_>, found: &mut Findings) -> usize {
 }
 
 /// `[initial]` and `[engine]`.
-pub(super) fn config(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Config {
-    let mut config = Config { initial: initial(root, objectives, found), ..Config::default() };
+pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Config {
+    let mut config = Config { initial: initial(root, names, found), ..Config::default() };
     let Some(table) = section(root, "engine", fields::ENGINE, found) else { return config };
     let said = |name: &str| table.get(name);
     set(&mut config.weights, said("weights").and_then(|entry| entry.count(found)));
@@ -144,7 +147,7 @@ pub(super) fn config(root: &Table<'_>, objectives: &[&str], found: &mut Findings
     set(&mut config.front, said("front").and_then(|entry| entry.parse(found)));
     config.reference = said("reference").map(|entry| {
         entry.map(found, |entry, found| {
-            refuse_unknown_objective(entry, objectives, found)?;
+            names.refuse_unknown_objective(entry, found)?;
             entry.number(found)
         })
     });
@@ -157,18 +160,26 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-fn initial(root: &Table<'_>, objectives: &[&str], found: &mut Findings) -> Initial {
+fn initial(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Initial {
     let Some(table) = section(root, "initial", fields::INITIAL, found) else {
         return Initial::default();
     };
     let count = |entry: &Entry<'_>, found: &mut Findings| {
-        refuse_unknown_objective(entry, objectives, found)?;
+        names.refuse_unknown_measurement(entry, found)?;
         entry.whole(found)
     };
-    let per_objective = table.get("per_objective").map(|entry| entry.map(found, count));
+    let entry = match (table.get("per_measurement"), table.get("per_objective")) {
+        (Some(_), Some(second)) => {
+            let message = format!("{} says again what per_measurement says", second.path);
+            found.add(Diagnostic::new(second.key, message).label("remove this"));
+            None
+        }
+        (first, second) => first.or(second),
+    };
+    let per_measurement = entry.map(|entry| entry.map(found, count));
     Initial {
         designs: table.get("designs").and_then(|entry| entry.whole(found)),
-        per_objective: per_objective.unwrap_or_default(),
+        per_measurement: per_measurement.unwrap_or_default(),
     }
 }
 
@@ -183,17 +194,35 @@ fn section<'t>(
     Some(table)
 }
 
-/// `None` if no objective has the name of the field.
-fn refuse_unknown_objective(
+/// What settings may name.
+pub(super) struct Names<'a> {
+    pub(super) objectives: Vec<&'a str>,
+    pub(super) measurements: Vec<&'a str>,
+}
+
+impl Names<'_> {
+    /// `None` if no objective has the name of the field.
+    fn refuse_unknown_objective(&self, entry: &Entry<'_>, found: &mut Findings) -> Option<()> {
+        refuse_unknown(entry, "objective", &self.objectives, found)
+    }
+
+    /// `None` if no measurement has the name of the field.
+    fn refuse_unknown_measurement(&self, entry: &Entry<'_>, found: &mut Findings) -> Option<()> {
+        refuse_unknown(entry, "measurement", &self.measurements, found)
+    }
+}
+
+fn refuse_unknown(
     entry: &Entry<'_>,
-    objectives: &[&str],
+    what: &str,
+    known: &[&str],
     found: &mut Findings,
 ) -> Option<()> {
-    if objectives.contains(&entry.name) {
+    if known.contains(&entry.name) {
         return Some(());
     }
-    let message = format!("{}: there is no objective {:?}", entry.path, entry.name);
-    let diagnostic = Diagnostic::new(entry.key.clone(), message).label("unknown objective");
-    found.add(diagnostic.near(near(entry.name, objectives.iter().copied())));
+    let message = format!("{}: there is no {what} {:?}", entry.path, entry.name);
+    let diagnostic = Diagnostic::new(entry.key.clone(), message).label(format!("unknown {what}"));
+    found.add(diagnostic.near(near(entry.name, known.iter().copied())));
     None
 }

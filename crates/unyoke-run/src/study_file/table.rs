@@ -55,6 +55,7 @@ pub(super) struct Table<'t> {
     pub(super) path: String,
     /// Where it is named.
     pub(super) place: Range<usize>,
+    name: &'t str,
     content: &'t DeTable<'t>,
 }
 
@@ -73,11 +74,16 @@ pub(super) struct Entry<'t> {
 impl<'t> Table<'t> {
     /// The whole file.
     pub(super) fn root(content: &'t DeTable<'t>) -> Self {
-        Self { path: String::new(), place: 0..0, content }
+        Self { path: String::new(), place: 0..0, name: "", content }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.content.is_empty()
+    }
+
+    /// The last part of its path, as it was meant.
+    pub(super) fn name(&self) -> &'t str {
+        self.name
     }
 
     /// All fields in the order of the file.
@@ -200,6 +206,13 @@ impl<'t> Entry<'t> {
         None
     }
 
+    pub(super) fn truth(&self, found: &mut Findings) -> Option<bool> {
+        match self.value.get_ref() {
+            DeValue::Boolean(truth) => Some(*truth),
+            _ => self.wrong_type("true or false", found),
+        }
+    }
+
     /// One of some words.
     pub(super) fn word(&self, known: &[&str], found: &mut Findings) -> Option<&'t str> {
         let word = self.text(found)?;
@@ -253,7 +266,13 @@ impl<'t> Entry<'t> {
     /// The fields inside it, if it is a table.
     pub(super) fn inner(&self) -> Option<Table<'t>> {
         let content = self.value.get_ref().as_table()?;
-        Some(Table { path: self.path.clone(), place: self.key.clone(), content })
+        let (path, place) = (self.path.clone(), self.key.clone());
+        Some(Table { path, place, name: self.name, content })
+    }
+
+    /// Whether it is a list with nothing in it.
+    pub(super) fn is_empty_list(&self) -> bool {
+        self.value.get_ref().as_array().is_some_and(|items| items.is_empty())
     }
 
     /// The place of an item, if it is a list that has it.

@@ -33,6 +33,15 @@ fn all_fields() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
+fn all_parts() -> Vec<(&'static str, &'static [&'static str])> {
+    vec![
+        ("parameter", fields::PARAMETER),
+        ("objective", fields::OBJECTIVE),
+        ("constraint", fields::CONSTRAINT),
+        ("measurement", fields::MEASUREMENT),
+    ]
+}
+
 #[test]
 fn the_schema_has_the_fields_that_are_read() {
     let schema = schema_value();
@@ -40,8 +49,9 @@ fn the_schema_has_the_fields_that_are_read() {
     for (section, names) in all_fields() {
         assert_eq!(properties(&schema["properties"][section]), sorted(names), "{section}");
     }
-    assert_eq!(properties(&schema["$defs"]["parameter"]), sorted(fields::PARAMETER));
-    assert_eq!(properties(&schema["$defs"]["objective"]), sorted(fields::OBJECTIVE));
+    for (part, names) in all_parts() {
+        assert_eq!(properties(&schema["$defs"][part]), sorted(names), "{part}");
+    }
     let words = |value: &Value| {
         let words = value["enum"].as_array().unwrap().iter();
         words.map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -55,8 +65,10 @@ fn the_schema_has_the_fields_that_are_read() {
 #[test]
 fn the_document_describes_every_field() {
     let document = include_str!("../../../../docs/study-file.md");
-    let more = [("parameters", fields::PARAMETER), ("objectives", fields::OBJECTIVE)];
-    for (section, names) in all_fields().into_iter().chain(more) {
+    for section in fields::FILE {
+        assert!(document.contains(&format!("## `[{section}")), "{section}");
+    }
+    for (section, names) in all_fields().into_iter().chain(all_parts()) {
         for name in names {
             assert!(document.contains(&format!("`{name}`")), "{section}.{name}");
         }
@@ -97,6 +109,21 @@ fn the_schema_refuses_what_the_reader_refuses() {
         ("cost = 1", "cost = 1\ncommand = 'f {x}'"),
         ("cost = 1", "cost = 1\ntimeout = 60"),
         ("cost = 1", "cost = 1\nslots = 0"),
+        ("cost = 1", "cost = 1\nformula = 'x'"),
+        ("cost = 1", "cost = { learn = 'time' }"),
+        ("cost = 1", "cost = { learn = 'luck', guess = 1 }"),
+        ("cost = 1", "cost = { learn = 'time', guess = 0 }"),
+        ("low = 0", "low = 0\nstep = 0"),
+        ("low = 0", "low = 0\ndigits = -1"),
+        ("low = 0", "low = 0\ndigits = 16"),
+        ("low = 0\nhigh = 1", "choices = ['a', 'b']\nordered = 'yes'"),
+        ("cost = 1", "cost = 1\n[constraints.s]\ncost = 1"),
+        ("cost = 1", "cost = 1\n[constraints.s]\nat_most = 1\nat_least = 0\ncost = 1"),
+        ("cost = 1", "cost = 1\n[measurements.m]\ncost = 1"),
+        ("cost = 1", "cost = 1\n[measurements.m]\noutputs = []\ncost = 1"),
+        ("cost = 1", "cost = 1\n[measurements.m]\noutputs = ['f', 'f']\ncost = 1"),
+        ("cost = 1", "cost = 1\n[measurements.m]\noutputs = ['f']"),
+        ("[objectives.f]", "[limits]\na = 1\n[objectives.f]"),
     ];
     for (from, to) in changes {
         let text = good.replace(from, to);

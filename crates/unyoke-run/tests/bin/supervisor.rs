@@ -27,7 +27,9 @@ fn start(folder: &Path, argv: &[&str]) -> ExitCode {
     let spec = Spec {
         evaluation: 1,
         attempt: 1,
-        objective: "f".to_owned(),
+        retry: 0,
+        measurement: "f".to_owned(),
+        outputs: vec!["f".to_owned()],
         design: Design::new(),
         argv: argv.iter().map(|&argument| argument.to_owned()).collect(),
         directory: folder.parent().unwrap_or(folder).to_owned(),
