@@ -140,8 +140,8 @@ fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::{Measurement, Outcome, Output};
     use unyoke::{Config, Initial, Problem};
+    use unyoke::{Measurement, Outcome, Output};
 
     #[test]
     fn every_fate_of_an_evaluation_is_shown() {

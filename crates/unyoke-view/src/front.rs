@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unyoke::{Design, Forecast, FrontPoint, Journal, Parameter, Study};
 
 use crate::output::{OutputView, outputs};
-use crate::words::{plus_minus, short};
+use crate::words::{percent, plus_minus, short};
 
 /// Designs that are best for some trade-off, as far as the models can tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct PointView {
     pub design: Design,
     /// What is known of each output there, by its name.
     pub outputs: BTreeMap<String, ForecastView>,
+    /// The probability that all constraints hold and no run fails there; `None` where there are no
+    /// constraints and nothing has failed.
+    pub feasibility: Option<f64>,
 }
 
 /// An output at a design: what is expected, and what was measured.
@@ -34,6 +37,10 @@ pub struct ForecastView {
     pub mean: f64,
     /// Standard deviation of that expectation, without the noise of a measurement.
     pub sd: f64,
+    /// One standard deviation below the expected value.
+    pub low: f64,
+    /// One standard deviation above the expected value.
+    pub high: f64,
     /// Values measured at this very design, in order.
     pub measured: Vec<f64>,
 }
@@ -60,12 +67,17 @@ fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontVie
 pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> PointView {
     let names = study.problem().outputs.iter().map(|output| output.name.clone());
     let forecasts = point.outputs.into_iter().map(ForecastView::from);
-    PointView { design: point.design, outputs: names.zip(forecasts).collect() }
+    PointView {
+        design: point.design,
+        outputs: names.zip(forecasts).collect(),
+        feasibility: point.feasibility,
+    }
 }
 
 impl From<Forecast> for ForecastView {
     fn from(forecast: Forecast) -> Self {
-        Self { mean: forecast.mean, sd: forecast.sd, measured: forecast.measured }
+        let Forecast { mean, sd, low, high, measured } = forecast;
+        Self { mean, sd, low, high, measured }
     }
 }
 
@@ -73,6 +85,11 @@ impl FrontView {
     /// Those of the outputs that are objectives.
     pub fn objectives(&self) -> impl Iterator<Item = &OutputView> {
         self.outputs.iter().filter(|output| output.is_objective())
+    }
+
+    /// Whether designs may be infeasible: there are constraints, or something has failed.
+    pub fn has_feasibility(&self) -> bool {
+        self.points.iter().any(|point| point.feasibility.is_some())
     }
 
     /// The designs in the order of their first objective, from low to high.
@@ -86,6 +103,11 @@ impl FrontView {
 }
 
 impl PointView {
+    /// How likely it is that the design is feasible, as people read it: `97 %`.
+    pub fn likely(&self) -> String {
+        self.feasibility.map_or_else(String::new, percent)
+    }
+
     /// What is known of an output here, as people read it: `1.5 ± 0.1`; what was measured, with a
     /// star; or that nothing is known of this output yet.
     pub fn expected(&self, output: &OutputView) -> String {
@@ -110,8 +132,15 @@ mod tests {
     #[test]
     fn expectations_say_what_was_measured_and_what_is_not_known() {
         let point = |measured: &[f64]| {
-            let forecast = ForecastView { mean: 1.234, sd: 0.1, measured: measured.to_vec() };
-            PointView { design: Design::new(), outputs: [("f".to_owned(), forecast)].into() }
+            let forecast = ForecastView {
+                mean: 1.234,
+                sd: 0.1,
+                low: 1.134,
+                high: 1.334,
+                measured: measured.to_vec(),
+            };
+            let outputs = [("f".to_owned(), forecast)].into();
+            PointView { design: Design::new(), outputs, feasibility: None }
         };
         let output = |deterministic, values| OutputView {
             name: "f".into(),

@@ -200,10 +200,15 @@ fn figures(caption: &str, picture: Option<Picture>) -> Vec<Figure> {
 fn front_table(front: &FrontView) -> Table {
     let titles = front.outputs.iter().map(|output| output.title());
     let parameters = front.parameters.iter().cloned();
+    let feasible = front.has_feasibility().then(|| "feasible".to_owned());
     Table {
         caption: "The front: expected values ± one standard deviation; * was measured there."
             .into(),
-        head: std::iter::once("design".to_owned()).chain(titles).chain(parameters).collect(),
+        head: std::iter::once("design".to_owned())
+            .chain(titles)
+            .chain(feasible)
+            .chain(parameters)
+            .collect(),
         rows: front.sorted().into_iter().enumerate().map(|(i, p)| front_row(front, i, p)).collect(),
     }
 }
@@ -219,5 +224,6 @@ fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
         .iter()
         .map(|name| Cell::Plain(point.design.get(name).map_or_else(|| "?".to_owned(), value)));
     let number = Cell::Plain((index + 1).to_string());
-    std::iter::once(number).chain(forecasts).chain(parameters).collect()
+    let feasible = front.has_feasibility().then(|| Cell::Plain(point.likely()));
+    std::iter::once(number).chain(forecasts).chain(feasible).chain(parameters).collect()
 }

@@ -109,9 +109,10 @@ mod tests {
             values: 3,
         };
         let point = |f: f64, g: f64| {
-            let forecast = |mean| ForecastView { mean, sd: 0.0, measured: vec![] };
+            let forecast =
+                |mean| ForecastView { mean, sd: 0.0, low: mean, high: mean, measured: vec![] };
             let outputs = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))];
-            PointView { design: Design::new(), outputs: outputs.into() }
+            PointView { design: Design::new(), outputs: outputs.into(), feasibility: None }
         };
         let front = |points: Vec<PointView>| FrontView {
             parameters: vec![],
