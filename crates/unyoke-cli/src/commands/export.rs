@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
-use unyoke::{Journal, Problem, Study};
+use unyoke::{Journal, Problem, Record, Study};
 use unyoke_store::Store;
 use unyoke_view::{EvaluationView, evaluations};
 
@@ -18,7 +18,7 @@ use crate::output::{Form, say_json, say_raw};
   unyoke export > evaluations.csv              a row for each evaluation
   unyoke export --json > evaluations.json      the same as JSON
   unyoke export --as designs > designs.csv     a row for each design; `unyoke import` reads it
-  unyoke export --as journal > journal.jsonl   everything, as it was written
+  unyoke export --as journal > journal.jsonl   every event, in the format of today
 
 A text that a spreadsheet would take for a formula is written with an apostrophe before it;
 `unyoke import` takes it off again.")]
@@ -52,8 +52,10 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         (What::Designs, _) => say_raw(&csv(by_design(problem, &evaluations))?)?,
         (What::Journal, _) => {
             let records = store.read(0).map_err(unyoke::Error::from)?;
+            // Whatever format they are kept in, this is how they are written today.
+            let today = records.into_iter().map(|record| Record::from(record.event));
             let lines: serde_json::Result<Vec<String>> =
-                records.iter().map(serde_json::to_string).collect();
+                today.map(|record| serde_json::to_string(&record)).collect();
             say_raw(&lines.map_err(std::io::Error::from)?.join("\n"))?;
         }
     }
