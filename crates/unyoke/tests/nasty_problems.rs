@@ -400,8 +400,9 @@ fn case_87_limits_beyond_all_values() {
 #[test]
 fn case_88_ten_constraints() {
     let names: Vec<String> = (0..10).map(|k| format!("c{k}")).collect();
-    let alone =
-        names.iter().fold(plane().maximise("f", 1.0), |b, c| b.measured(Output::at_most(c, 0.9), 1.0));
+    let alone = names
+        .iter()
+        .fold(plane().maximise("f", 1.0), |b, c| b.measured(Output::at_most(c, 0.9), 1.0));
     let start = plane().output(Output::maximise("f"));
     let start = names.iter().fold(start, |b, c| b.output(Output::at_most(c, 0.9)));
     let all = names.iter().cloned().chain(["f".to_owned()]);
