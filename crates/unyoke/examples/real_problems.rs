@@ -1,7 +1,7 @@
 //! What is gained by knowing of failures, constraints and costs: studies that know of them against
 //! studies that do not, on random problems.
 //!
-//! `cargo run --release --example real_problems -- failures|constraints|costs [PROBLEMS] [FIRST]`
+//! `cargo run --release --example real_problems -- failures|line|constraints|costs [PROBLEMS] [FIRST]`
 //!
 //! Objectives are random smooth functions on a square. Regret is the utility that decision makers
 //! lose who build the recommended design for their weights, averaged over weights; what is
@@ -166,6 +166,31 @@ fn constraints(truth: &Truth, seed: u64) -> Result<[f64; 4]> {
     Ok(row)
 }
 
+/// Runs fail beyond a line, where objectives would be best: failures of 60 evaluations, and how many
+/// of twelve front designs lie beyond.
+fn line(seed: u64) -> Result<[f64; 4]> {
+    let mut row = [0.0; 4];
+    for (i, failures) in [Failures::Learned, Failures::Ignored].into_iter().enumerate() {
+        let problem = square().maximise("f", 1.0).maximise("g", 3.0).build()?;
+        let config = Config { failures, ..Config::default() };
+        let mut study = Study::with_config(problem, config, seed)?;
+        for _ in 0..60 {
+            let asked = study.ask()?;
+            let [a, b] = point(&asked.design);
+            let outcome = match asked.measurement.as_str() {
+                _ if a + b > 1.0 => failure(),
+                "f" => (a + 0.3 * b).into(),
+                _ => (b - 0.2 * a * a).into(),
+            };
+            row[2 + i] += f64::from(u8::from(outcome == failure()));
+            study.tell(asked.evaluation, outcome)?;
+        }
+        let beyond = |p: &FrontPoint| point(&p.design).iter().sum::<f64>() > 1.0;
+        row[i] = study.front(12)?.points.iter().filter(|p| beyond(p)).count() as f64;
+    }
+    Ok(row)
+}
+
 /// The price of one of two measurements depends on the design.
 fn costs(truth: &Truth, seed: u64) -> Result<[f64; 4]> {
     let mut row = [0.0; 4];
@@ -205,6 +230,7 @@ fn main() -> Result<()> {
         let row = match kind {
             "constraints" => constraints(&truth, seed)?,
             "costs" => costs(&truth, seed)?,
+            "line" => line(seed)?,
             _ => failures(&truth, seed)?,
         };
         wins += u64::from(row[0] <= row[1]);

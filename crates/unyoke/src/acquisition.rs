@@ -160,9 +160,9 @@ impl<'a> Scalarised<'a> {
                 }
             }
         }
-        for (_, success) in &self.surrogate.successes {
-            let probabilities = success.probabilities(&self.designs)?;
-            base.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
+        for runs in &self.surrogate.runs {
+            let factors = runs.factors(&self.designs)?;
+            base.iter_mut().zip(factors).for_each(|(f, factor)| *f *= factor);
         }
         Ok(base)
     }

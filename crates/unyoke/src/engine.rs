@@ -27,14 +27,14 @@ use crate::space::key;
 use crate::subset::distinct;
 use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
-use crate::surrogate::{ModelNote, Observed, Place, Row, Surrogate};
+use crate::surrogate::{ModelNote, Observed, Place, Row, Runs, Surrogate};
 use crate::weights;
 use unyoke_math::Points;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 use unyoke_math::pareto::non_dominated;
 use unyoke_math::random::seed_for;
-use unyoke_math::success::{Classifier, Success};
+use unyoke_math::success::Classifier;
 
 /// Streams of random numbers: what each is for.
 const WEIGHTS: u64 = 1;
@@ -313,7 +313,7 @@ impl<'h> Engine<'h> {
         let observed: Vec<Observed<'_>> =
             (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
         let mut surrogate = Surrogate::fit(&observed, self.config())?;
-        surrogate.successes = self.successes()?;
+        surrogate.runs = self.runs()?;
         if surrogate.is_constrained() {
             surrogate.reference = Some(self.worth_of_infeasible(&surrogate)?);
         }
@@ -322,7 +322,7 @@ impl<'h> Engine<'h> {
 
     /// Where measurements succeed that have failed. If one has never succeeded, that says nothing
     /// about designs: something is wrong with all its runs. What others did is a hint.
-    fn successes(&self) -> Result<Vec<(usize, Success)>> {
+    fn runs(&self) -> Result<Vec<Runs>> {
         if self.config().failures == Failures::Ignored {
             return Ok(vec![]);
         }
@@ -332,17 +332,18 @@ impl<'h> Engine<'h> {
         let labels: Vec<bool> = ended.iter().map(|e| succeeded(e)).collect();
         let points = ended.iter().map(|e| self.history.point(e.id));
         let points = Points::from_rows(self.history.space.dim(), points)?;
-        let mut successes = vec![];
+        let mut runs = vec![];
         for m in 0..self.problem().measurements.len() {
             let is_other: Vec<bool> = ended.iter().map(|e| e.measurement != Some(m)).collect();
             let own = || labels.iter().zip(&is_other).filter(|(_, other)| !**other);
             let has = |wanted: bool| own().any(|(label, _)| *label == wanted);
             if has(true) && has(false) {
                 let classifier = Classifier::for_parameters(self.history.space.parameters())?;
-                successes.push((m, classifier.fit_with_hints(&points, &labels, &is_other)?));
+                let success = classifier.fit_with_hints(&points, &labels, &is_other)?;
+                runs.push(Runs { measurement: m, success });
             }
         }
-        Ok(successes)
+        Ok(runs)
     }
 
     /// What an infeasible design is worth, standardised: the reference point, or else the worst
@@ -565,7 +566,7 @@ impl<'h> Engine<'h> {
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
         let feasibility = match surrogate.is_constrained() {
-            true => Some(surrogate.feasibility(x, 0.0, &mut vec![0.0; x.len()])?),
+            true => Some(surrogate.probability(x)?),
             false => None,
         };
         Ok(FrontPoint { design: space.decode(x), outputs, feasibility })

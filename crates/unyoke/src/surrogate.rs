@@ -64,8 +64,8 @@ pub(crate) struct Surrogate {
     pub(crate) objectives: Vec<Belief>,
     /// In the order of the problem.
     pub(crate) constraints: Vec<Constraint>,
-    /// Where measurements succeed: those that have ever failed, with their places in the problem.
-    pub(crate) successes: Vec<(usize, Success)>,
+    /// Where runs succeed, of measurements that have ever failed.
+    pub(crate) runs: Vec<Runs>,
     /// What an infeasible design is worth, standardised; none where every design is feasible.
     pub(crate) reference: Option<Vec<f64>>,
     /// Which of these each output of the problem is.
@@ -109,6 +109,40 @@ impl Constraint {
 fn deviation(prediction: Prediction) -> f64 {
     const LEAST: f64 = 1e-7;
     prediction.variance.sqrt().max(LEAST)
+}
+
+/// Where the runs of a measurement succeed.
+#[derive(Debug, Clone)]
+pub(crate) struct Runs {
+    /// Its place in the problem.
+    pub(crate) measurement: usize,
+    pub(crate) success: Success,
+}
+
+/// The probability of success counts to this power: good designs often lie where runs begin to fail,
+/// and a design that cannot be evaluated is of no use to anybody (docs/problems.md has the trials).
+const CAUTION: i32 = 2;
+
+impl Runs {
+    /// What a design counts where its run may fail.
+    pub(crate) fn factor(&self, x: &[f64]) -> Result<f64> {
+        Ok(self.success.probability(x)?.powi(CAUTION))
+    }
+
+    /// The same at each of `points`.
+    pub(crate) fn factors(&self, points: &Points) -> Result<Vec<f64>> {
+        let probabilities = self.success.probabilities(points)?;
+        Ok(probabilities.into_iter().map(|p| p.powi(CAUTION)).collect())
+    }
+
+    /// The same with its gradient.
+    pub(crate) fn factor_with_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let mut slope = vec![0.0; x.len()];
+        let p = self.success.probability_with_gradient(x, 1.0, &mut slope)?;
+        let by_probability = f64::from(CAUTION) * p.powi(CAUTION - 1);
+        slope.iter_mut().for_each(|s| *s *= by_probability);
+        Ok((p.powi(CAUTION), slope))
+    }
 }
 
 /// What is believed of one output.
@@ -276,11 +310,23 @@ impl Surrogate {
 
     /// Whether some designs may be infeasible.
     pub(crate) fn is_constrained(&self) -> bool {
-        !(self.constraints.is_empty() && self.successes.is_empty())
+        !(self.constraints.is_empty() && self.runs.is_empty())
     }
 
-    /// The probability that `x` is feasible: that all constraints hold and no run fails. Adds `factor`
-    /// times its gradient to `gradient`.
+    /// The probability that all constraints hold at `x` and no run fails.
+    pub(crate) fn probability(&self, x: &[f64]) -> Result<f64> {
+        let mut product = 1.0;
+        for constraint in &self.constraints {
+            product *= constraint.probability(constraint.belief.predict(x)?);
+        }
+        for runs in &self.runs {
+            product *= runs.success.probability(x)?;
+        }
+        Ok(product)
+    }
+
+    /// How feasible `x` is: that probability, failures counted with caution. Adds `factor` times its
+    /// gradient to `gradient`.
     pub(crate) fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
         let mut parts: Vec<(f64, Vec<f64>)> = vec![];
         for constraint in &self.constraints {
@@ -289,10 +335,8 @@ impl Surrogate {
             let slope = constraint.belief.gp.gradient(&query, mean, variance);
             parts.push((constraint.probability(query.prediction()), slope));
         }
-        for (_, success) in &self.successes {
-            let mut slope = vec![0.0; x.len()];
-            let probability = success.probability_with_gradient(x, 1.0, &mut slope)?;
-            parts.push((probability, slope));
+        for runs in &self.runs {
+            parts.push(runs.factor_with_gradient(x)?);
         }
         for (i, (_, slope)) in parts.iter().enumerate() {
             let others = parts.iter().enumerate().filter(|(j, _)| *j != i);
@@ -322,7 +366,7 @@ impl Surrogate {
         Ok(sum * feasibility)
     }
 
-    /// The probability that each of `points` is feasible.
+    /// How feasible each of `points` is.
     pub(crate) fn feasibilities(&self, points: &Points) -> Result<Vec<f64>> {
         let mut product = vec![1.0; points.len()];
         for constraint in &self.constraints {
@@ -332,9 +376,9 @@ impl Surrogate {
                 *f *= constraint.probability(prediction);
             }
         }
-        for (_, success) in &self.successes {
-            let probabilities = success.probabilities(points)?;
-            product.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
+        for runs in &self.runs {
+            let factors = runs.factors(points)?;
+            product.iter_mut().zip(factors).for_each(|(f, factor)| *f *= factor);
         }
         Ok(product)
     }

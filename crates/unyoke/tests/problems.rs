@@ -39,9 +39,9 @@ fn go(study: &mut Study, count: usize, tell: impl Fn(&Suggestion) -> Outcome) {
 
 #[test]
 fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
-    for seed in 0..8 {
+    for seed in 0..3 {
         let problem = square().maximise("f", 1.0).maximise("g", 3.0).build().unwrap();
-        let mut study = Study::with_config(problem, quick(6), seed).unwrap();
+        let mut study = Study::with_config(problem, Config::default(), seed).unwrap();
         go(&mut study, 60, |asked| {
             let [a, b] = x(&asked.design);
             if a + b > 1.0 {
@@ -54,19 +54,8 @@ fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
         });
         let failed =
             study.evaluations().iter().filter(|e| matches!(e.status, Status::Failed(_))).count();
-        eprintln!("seed {seed}: {failed} of 60 failed");
-        for e in study.evaluations() {
-            let [a, b] = x(&e.design);
-            eprint!(
-                "{}{}:{:.2}+{:.2}={:.3} ",
-                if matches!(e.status, Status::Failed(_)) { "!" } else { "" },
-                e.measurement.unwrap(),
-                a,
-                b,
-                a + b
-            );
-        }
-        eprintln!();
+        // Ignoring failures, 45 to 47 fail, and nearly all designs of the front lie beyond the line.
+        assert!(failed <= 14, "seed {seed}: {failed} of 60 failed");
         let front = study.front(12).unwrap();
         assert!(front.points.len() >= 3, "{}", front.points.len());
         for point in &front.points {

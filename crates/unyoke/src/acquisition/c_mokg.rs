@@ -44,8 +44,9 @@ impl<'a> CMokg<'a> {
         let options = choices.iter().map(form).collect::<Result<_>>()?;
         let surrogate: &'a Surrogate = shared.surrogate;
         let successes = |choice: &Choice| {
-            let own = surrogate.successes.iter();
-            own.filter(|(m, _)| choice.measurements.contains(m)).map(|(_, s)| s).collect()
+            let own = surrogate.runs.iter();
+            let own = own.filter(|runs| choice.measurements.contains(&runs.measurement));
+            own.map(|runs| &runs.success).collect()
         };
         let successes = choices.iter().map(successes).collect();
         Ok(Self { shared, options, successes })
@@ -92,11 +93,12 @@ fn unless_it_fails<'a>(mut gain: Evaluator<'a>, successes: &'a [&Success]) -> Ev
     Box::new(move |x, mut gradient| {
         let mut log = gain(x, gradient.as_deref_mut());
         for success in successes {
-            log += match gradient.as_deref_mut() {
-                Some(gradient) => success.log_probability_with_gradient(x, 1.0, gradient),
-                None => success.log_probability(x),
-            }
-            .unwrap_or(f64::NEG_INFINITY);
+            log += power
+                * match gradient.as_deref_mut() {
+                    Some(gradient) => success.log_probability_with_gradient(x, 1.0, gradient),
+                    None => success.log_probability(x),
+                }
+                .unwrap_or(f64::NEG_INFINITY);
         }
         log
     })

@@ -322,8 +322,8 @@ impl<'a> Work<'a> {
                 product *= constraint.probability(self.queries[c].prediction());
             }
         }
-        for (_, success) in &self.shared.surrogate.successes {
-            product *= success.probability(x)?;
+        for runs in &self.shared.surrogate.runs {
+            product *= runs.factor(x)?;
         }
         Ok(product)
     }
@@ -613,9 +613,8 @@ impl<'a> Work<'a> {
                 parts.push((constraint.probability(prediction), slope));
             }
         }
-        for (_, success) in &surrogate.successes {
-            let mut slope = vec![0.0; x.len()];
-            parts.push((success.probability_with_gradient(x, 1.0, &mut slope)?, slope));
+        for runs in &surrogate.runs {
+            parts.push(runs.factor_with_gradient(x)?);
         }
         for (i, (_, slope)) in parts.iter().enumerate() {
             let others = parts.iter().enumerate().filter(|(j, _)| *j != i);
