@@ -215,13 +215,20 @@ fn new_design(
     const TRIES: usize = 256;
     let outputs = history.problem.outputs_of(m);
     let gave = |e: &Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
-    // Where another measurement failed, this one may well fail too.
+    // Where another measurement failed, this one may well fail too: elsewhere comes first.
     let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
-    let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
-    let evaluated: HashSet<Vec<u64>> =
-        standing.filter(|e| gave(e) || failed(e)).map(|e| key(history.point(e.id))).collect();
-    let mut designs = designs(history)?.take(count + TRIES);
-    Ok(designs.find(|x| !evaluated.contains(&key(x)) && is_possible(x)))
+    let keys = |is_meant: &dyn Fn(&Evaluation) -> bool| -> HashSet<Vec<u64>> {
+        let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
+        standing.filter(|e| is_meant(e)).map(|e| key(history.point(e.id))).collect()
+    };
+    for taken in [keys(&|e| gave(e) || failed(e)), keys(&gave)] {
+        let mut designs = designs(history)?.take(count + TRIES);
+        let found = designs.find(|x| !taken.contains(&key(x)) && is_possible(x));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// Allowed designs that fill the space: each depends on the study's seed and its number alone.
