@@ -141,12 +141,14 @@ fn commands_that_misbehave_are_failures_with_reasons() {
 }
 
 #[test]
-fn a_command_that_never_works_does_not_spend_the_budget() {
+fn a_command_that_never_works_is_tried_three_times() {
     let text = TWO.replace("\"echo\", \"{x}\"", "\"false\"");
     let place = Place::new(&text);
-    let said = place.fails(&["run", "--no-report", "--cost", "1000"], 1);
+    let said = place.fails(&["run", "--no-report", "--cost", "20"], 1);
     assert!(said.contains("mass failed 3 times and never gave a value"), "{said}");
-    assert!(place.spent() < 50.0);
+    let status = place.json(&["status"]);
+    assert_eq!(status["measurements"][0]["failed"], 3);
+    assert_eq!(status["measurements"][0]["spent"], 3.0);
 }
 
 #[test]

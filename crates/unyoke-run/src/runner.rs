@@ -793,7 +793,7 @@ impl<'a> Runner<'a> {
         let progress = match (asked, after) {
             (Some(suggestion), _) => Progress::Started {
                 gain_per_cost: suggestion.gain_per_cost(),
-                notes: suggestion.notes,
+                notes: suggestion.remarks(),
                 underway,
             },
             (None, Some(reason)) if before > 0 => Progress::Retried { evaluation, attempt, reason },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use unyoke::{Design, Note};
+use unyoke::Design;
 
 use crate::process::Measured;
 
@@ -20,7 +20,7 @@ pub enum Progress {
         /// Expected gain per unit of cost, if models were asked.
         gain_per_cost: Option<f64>,
         /// What else there is to say about the choice.
-        notes: Vec<Note>,
+        notes: Vec<String>,
     },
     /// An evaluation that somebody left behind is looked after again.
     TakenUp {
