@@ -302,8 +302,11 @@ impl<'a> Runner<'a> {
         if let Some(failing) = limits.failing(&self.study) {
             return Ending::Failing(failing);
         }
-        let affordable =
-            |which: &Vec<usize>| limits.permission(&self.study, which) != Permission::Never;
+        // Where costs depend on the design, nothing was found for what is left of the budget.
+        let affordable = |which: &Vec<usize>| {
+            let permission = limits.permission(&self.study, which);
+            matches!(permission, Permission::Granted | Permission::Later)
+        };
         let choices = self.study.config().choices(self.study.problem());
         if choices.iter().any(affordable) { Ending::Exhausted } else { Ending::Budget }
     }

@@ -170,6 +170,19 @@ fn time_is_spent_by_all_attempts_where_it_is_the_cost() {
     }
 }
 
+#[test]
+fn a_cost_that_depends_on_the_design_stays_within_the_budget() {
+    let sections = ONE.replace("evaluations = { f = 5 }", "cost = 20");
+    let place = Place::new(&sections.replace("cost = 1\n", "cost = '1 + 9 * x'\n"));
+    place.script("f.sh", "echo 1");
+    let summary = place.run();
+    assert_eq!(summary.ending, Ending::Budget);
+    let costs: Vec<f64> = place.evaluations().iter().map(|e| e.cost).collect();
+    assert!(costs.iter().all(|cost| (1.0..=10.0).contains(cost)), "{costs:?}");
+    // Designs for little more than 1 remain to the end.
+    assert!(summary.spent <= 20.0 && summary.spent > 18.0, "{}", summary.spent);
+}
+
 /// Two objectives, one of them cheap.
 const TWO: &str = "[budget]\ncost = 40\n[run]\nslots = 8
     [objectives.f]\ndirection = 'minimise'\ncost = 1\ncommand = ['sh', 'f.sh']

@@ -737,6 +737,8 @@ fn a_cost_is_a_number_a_formula_or_learned() {
         ("{ learn = 'tme', guess = 1 }", "'tme'", "did you mean \"time\"?"),
         ("{ learn = 'time' }", "{ learn = 'time' }", "missing field `guess`"),
         ("{ learn = 'time', guess = 0 }", "0", "objectives.mass.cost.guess is 0"),
+        ("'2 + 0.1 * lenth'", "'2 + 0.1 * lenth'", "objectives.mass.cost: the formula"),
+        ("'2 + kind'", "'2 + kind'", "\"kind\" is a choice"),
         ("{ learn = 'time', gues = 1 }", "gues", "did you mean \"guess\"?"),
     ] {
         let error = changed("cost = 1\n", &format!("cost = {wrong}\n"));
@@ -782,7 +784,11 @@ fn a_formula_stands_alone() {
         assert!(only(&error).0.contains(message), "{}", error.lines());
     }
     let error = wing("\"margin\"]", "\"margin\", \"mass\"]");
-    assert!(only(&error).0.starts_with("measurements.cfd.outputs"), "{}", error.lines());
+    let expected = "measurements.cfd.outputs[3] is a formula, known everywhere; leave it out here";
+    assert_eq!((only(&error).0, only(&error).1), (expected, "\"mass\""));
+    let error = wing("12 * span * chord", "12 * span * cord");
+    assert_eq!(only(&error).1, "\"12 * span * cord\"");
+    assert!(only(&error).0.starts_with("objectives.mass.formula: "), "{}", error.lines());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What may be started: budget and slots.
 
-use unyoke::{Cost, Evaluation, Journal, LearnedCost, Permission, Status, Study};
+use unyoke::{Cost, Evaluation, Journal, Permission, Status, Study};
 
 use super::progress::Failing;
 use crate::study_file::{Budget, RunSettings};
@@ -40,7 +40,8 @@ impl<'a> Limits<'a> {
     /// What is under way anywhere counts as spent, so that nothing is begun that exceeds the budget.
     pub fn permission<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> Permission {
         let trials: Vec<Trial> = measurements.iter().map(|m| self.trial(study, *m)).collect();
-        if !self.fits_cost(study, measurements)
+        let affordable = self.affordable(study, measurements);
+        if affordable == Permission::Never
             || !self.fits_counts(study, measurements)
             || trials.contains(&Trial::Failed)
         {
@@ -49,7 +50,7 @@ impl<'a> Limits<'a> {
         match measurements.first() {
             Some(first) if !self.has_slot(*first) => Permission::Later,
             _ if trials.contains(&Trial::UnderWay) => Permission::Later,
-            _ => Permission::Granted,
+            _ => affordable,
         }
     }
 
@@ -86,11 +87,22 @@ impl<'a> Limits<'a> {
         (0..measurements.len()).find(failed).map(|m| failing(study, m))
     }
 
-    fn fits_cost<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> bool {
-        let Some(budget) = self.budget.cost else { return true };
+    /// Whether the budget pays for these, and if that depends on the design, up to which cost.
+    fn affordable<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> Permission {
+        let Some(budget) = self.budget.cost else { return Permission::Granted };
         let named = measurements.iter().map(|m| &study.problem().measurements[*m].name);
-        let price: f64 = named.filter_map(|name| study.cost(name).ok()).map(price).sum();
-        study.committed() + price <= budget * (1.0 + SLACK)
+        let costs: Vec<&Cost> = named.filter_map(|name| study.cost(name).ok()).collect();
+        let constant = |cost: &&Cost| match cost {
+            Cost::Constant(cost) => Some(*cost),
+            Cost::Formula(_) | Cost::Learned(_) => None,
+        };
+        let price: f64 = costs.iter().filter_map(constant).sum();
+        let left = budget * (1.0 + SLACK) - study.committed();
+        match costs.iter().all(|cost| constant(cost).is_some()) {
+            true if price <= left => Permission::Granted,
+            false if price < left => Permission::UpTo(left),
+            true | false => Permission::Never,
+        }
     }
 
     fn fits_counts<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> bool {
@@ -136,18 +148,11 @@ fn of<J: Journal>(study: &Study<J>, measurement: usize) -> impl Iterator<Item = 
     study.evaluations().iter().filter(move |e| e.asked && e.measurement == Some(measurement))
 }
 
-fn price(cost: &Cost) -> f64 {
-    match cost {
-        Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => *cost,
-        Cost::Formula(_) => 0.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::StudyFile;
-    use Permission::{Granted, Later, Never};
+    use Permission::{Granted, Later, Never, UpTo};
     use unyoke::Design;
 
     const TEXT: &str = "
@@ -228,6 +233,32 @@ mod tests {
             assert!(study.ask_where(|s, o| limits.permission(s, o)).unwrap().is_some());
         }
         assert_eq!(permission(&file, &study, &[], &[0]), Never);
+    }
+
+    #[test]
+    fn what_depends_on_the_design_may_cost_what_is_left() {
+        for cost in
+            ["'1 + x'", "{ learn = 'time', guess = 3 }", "{ learn = 'reported', guess = 3 }"]
+        {
+            let file = file(&TEXT.replacen("cost = 1\n", &format!("cost = {cost}\n"), 1));
+            let mut study = Study::new(file.problem.clone()).unwrap();
+            let left = |study: &Study, wanted: &[usize]| match permission(&file, study, &[], wanted)
+            {
+                UpTo(most) => most,
+                other => panic!("{other:?}"),
+            };
+            assert!((left(&study, &[0]) - 12.0).abs() < 1e-6);
+            assert_eq!(permission(&file, &study, &[], &[1]), Granted);
+            assert!((left(&study, &[0, 1]) - 12.0).abs() < 1e-6, "for both together");
+            let only = |m: usize| {
+                move |_: &Study, which: &[usize]| if which == [m] { Granted } else { Never }
+            };
+            let mass = study.ask_where(only(0)).unwrap().unwrap();
+            assert!((left(&study, &[0]) - (12.0 - mass.cost)).abs() < 1e-6);
+            study.tell(mass.evaluation, unyoke::Outcome::from(1.0).cost(5.0)).unwrap();
+            assert!((left(&study, &[0]) - 7.0).abs() < 1e-6, "what was really spent counts");
+            assert_eq!(permission(&file, &study, &[], &[0, 1]), Never, "drag alone costs 10");
+        }
     }
 
     fn on_trial(file: &StudyFile, study: &Study, by_hand: &[u64]) -> Permission {

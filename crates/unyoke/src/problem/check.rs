@@ -204,17 +204,19 @@ impl Mistakes {
             if let Some(formula) = &output.formula {
                 self.formula(format!("{path}.formula"), formula, &problem.parameters);
             }
-            let gives = |m: &Measurement| m.outputs.contains(&output.name);
-            match (&output.formula, problem.measurements.iter().position(gives)) {
+            let mut listed = problem.measurements.iter().enumerate().filter_map(|(m, gives)| {
+                let place = gives.outputs.iter().position(|name| *name == output.name)?;
+                Some(format!("measurements[{m}].outputs[{place}]"))
+            });
+            match (&output.formula, listed.next()) {
                 (None, None) => {
                     self.add(
                         path,
                         "nothing gives it: no measurement lists it, and it is no formula",
                     );
                 }
-                (Some(_), Some(m)) => {
-                    let message = "is a formula, known everywhere; leave it out here";
-                    self.add(format!("measurements[{m}].outputs"), message);
+                (Some(_), Some(place)) => {
+                    self.add(place, "is a formula, known everywhere; leave it out here");
                 }
                 (None, Some(_)) | (Some(_), None) => {}
             }
@@ -696,7 +698,7 @@ mod tests {
         assert!(paths(known).is_empty());
         let both = start().output(formula);
         let both = both.measurement(Measurement::new("run", ["f", "mass"], 1.0));
-        assert_eq!(paths(both), ["measurements[0].outputs"]);
+        assert_eq!(paths(both), ["measurements[0].outputs[1]"]);
     }
 
     #[test]
