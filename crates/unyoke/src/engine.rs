@@ -554,7 +554,10 @@ impl<'h> Engine<'h> {
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
         let feasibility = match surrogate.is_constrained() {
-            true => Some(surrogate.feasibility(x, 0.0, &mut vec![0.0; x.len()])?),
+            true => {
+                let here = Points::from_rows(x.len(), [x])?;
+                surrogate.feasibilities(&here)?.first().copied()
+            }
             false => None,
         };
         Ok(FrontPoint { design: space.decode(x), outputs, feasibility })

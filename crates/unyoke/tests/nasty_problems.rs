@@ -320,6 +320,34 @@ fn study_with_formula(text: &str) -> Study {
 }
 
 #[test]
+fn case_82_a_formula_without_a_value_where_nobody_looked() {
+    // Not a number within 0.01 of the design that is best in everything else.
+    let hole = "sqrt((x - 0.5)^2 + (y - 0.5)^2 - 0.0001)";
+    let inside = |design: &Design| distance(design, &at(0.5, 0.5)) < 0.01;
+    for output in [
+        Output::minimise("mass").with_formula(hole),
+        Output::maximise("mass").with_formula(hole),
+        Output::at_most("mass", 0.3).with_formula(hole),
+        Output::at_least("mass", 0.1).with_formula(hole),
+        Output::at_most("mass", 0.3).with_formula(hole).log_scale(),
+    ] {
+        let mut study = study(plane().output(output).maximise("f", 1.0));
+        let hill = |x: f64, y: f64| -(x - 0.5).powi(2) - (y - 0.5).powi(2);
+        import(&mut study, "f", 12, hill);
+        study.tell_result(at(0.5, 0.5), "f", 0.0).unwrap();
+        go(&mut study, 3, |_, asked| {
+            hill(asked.design.real("x").unwrap(), asked.design.real("y").unwrap()).into()
+        });
+        assert!(finite_front(&study) > 0);
+        for point in study.front(10).unwrap().points {
+            assert!(!inside(&point.design), "{}", point.design);
+        }
+        let forecast = study.forecast(&at(0.5, 0.5)).unwrap();
+        assert!(forecast.outputs.iter().all(|o| !o.mean.is_nan() && !o.sd.is_nan()));
+    }
+}
+
+#[test]
 fn case_83_a_constraint_that_is_never_satisfied() {
     for limit in [-1.0, -1e6] {
         let mut study = study(together(Output::at_most("stress", limit)));
@@ -400,8 +428,9 @@ fn case_87_limits_beyond_all_values() {
 #[test]
 fn case_88_ten_constraints() {
     let names: Vec<String> = (0..10).map(|k| format!("c{k}")).collect();
-    let alone =
-        names.iter().fold(plane().maximise("f", 1.0), |b, c| b.measured(Output::at_most(c, 0.9), 1.0));
+    let alone = names
+        .iter()
+        .fold(plane().maximise("f", 1.0), |b, c| b.measured(Output::at_most(c, 0.9), 1.0));
     let start = plane().output(Output::maximise("f"));
     let start = names.iter().fold(start, |b, c| b.output(Output::at_most(c, 0.9)));
     let all = names.iter().cloned().chain(["f".to_owned()]);
@@ -426,7 +455,7 @@ fn case_89_a_constraint_that_was_never_observed() {
     let said = Note::Model { output: "stress".into(), note: ModelNote::NoObservations };
     assert!(suggestion.notes.contains(&said), "{:?}", suggestion.notes);
     finite_front(&study);
-    go(&mut study, 6, |_, asked| values(asked));
+    go(&mut study, 20, |_, asked| values(asked));
     assert!(study.spent_on("stress").unwrap() > 0.0, "it is never measured");
 }
 
