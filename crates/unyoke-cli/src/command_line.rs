@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::commands::{
-    ask, check, completions, explain, export, front, import, init, lab, report, run, status, tell,
+    ask, check, completions, explain, export, front, import, init, lab, report, retry, run, status,
+    tell,
 };
 use crate::output::Form;
 
@@ -42,8 +43,10 @@ pub(crate) enum Command {
     Run(run::Arguments),
     /// Ask what to evaluate next, to do it by hand.
     Ask(ask::Arguments),
-    /// Record the result of an evaluation: its value, a failure, or that it will not be made.
+    /// Record the result of an evaluation: its values, a failure, or that it will not be made.
     Tell(tell::Arguments),
+    /// Make failed evaluations pending again, because what was wrong has been mended.
+    Retry(retry::Arguments),
     /// Import results from a CSV file; a blank cell means "not measured".
     Import(import::Arguments),
     /// Show the state of the study: values, failures, spending, what is running.

@@ -8,6 +8,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod ask;
 pub(crate) mod tell;
+pub(crate) mod retry;
 pub(crate) mod import;
 pub(crate) mod status;
 pub(crate) mod explain;

@@ -7,11 +7,11 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use unyoke_run::{Progress, StudyFile, Underway};
+use unyoke_run::{Measured, Progress, StudyFile, Underway};
 use unyoke_view::words::one_line;
 
 use crate::output::complain;
-use crate::words::{count, design, short, spent_of, time};
+use crate::words::{count, design, readings, short, spent_of, time};
 
 /// Resolution of the bar.
 const TICKS: u64 = 1000;
@@ -86,12 +86,18 @@ impl<'a> View<'a> {
             Progress::Retried { evaluation, attempt, reason } => {
                 self.say(&format!("{evaluation:>5}  attempt {attempt} after: {reason}"));
             }
-            Progress::Finished { evaluation, objective, value, duration } => {
-                let took = time(duration);
-                self.end(evaluation, &format!("{objective} = {} after {took}", short(value)));
+            Progress::Finished { evaluation, measurement, measured, duration } => {
+                let came = came(&measurement, &measured);
+                self.end(evaluation, &format!("{came} after {}", time(duration)));
             }
-            Progress::Failed { evaluation, objective, reason } => {
-                self.end(evaluation, &format!("{objective} failed: {reason}"));
+            Progress::Failed { evaluation, measurement, reason } => {
+                self.end(evaluation, &format!("{measurement} failed: {reason}"));
+            }
+            Progress::Failing(failing) => self.say(&failing.to_string()),
+            Progress::OnTrial { measurement } => {
+                self.say(&format!(
+                    "{measurement} has not worked yet; waiting for what others began of it"
+                ));
             }
             Progress::Late { evaluation } => {
                 self.end(evaluation, "came too late; it was kept and does not count");
@@ -131,11 +137,11 @@ impl<'a> View<'a> {
     }
 
     fn begin(&mut self, underway: &Underway, why: &str) {
-        let Underway { evaluation, objective, cost, attempt, .. } = underway;
+        let Underway { evaluation, measurement, cost, attempt, .. } = underway;
         let at = design(&self.file.problem, &underway.design);
         let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         let what =
-            format!("{evaluation:>5}  {objective} at {at}, cost {}{again}{why}", short(*cost));
+            format!("{evaluation:>5}  {measurement} at {at}, cost {}{again}{why}", short(*cost));
         match &mut self.screen {
             Some(screen) => screen.begin(*evaluation, one_line(&what)),
             None => complain(&one_line(&what)),
@@ -201,6 +207,15 @@ impl Screen {
         self.ticker.add(&line);
         self.running.insert(evaluation, line);
     }
+}
+
+/// What came out: `mass = 1.5`, or `cfd: lift = 1.2, drag = 0.3; no wake found`.
+fn came(measurement: &str, measured: &Measured) -> String {
+    let values = measured.values.iter().map(|(name, reading)| (name.as_str(), *reading));
+    let values = readings(measurement, values);
+    let between = if values.contains('=') { ": " } else { " = " };
+    let missing = measured.missing.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+    format!("{measurement}{between}{values}{missing}")
 }
 
 fn style_of(template: &str) -> ProgressStyle {

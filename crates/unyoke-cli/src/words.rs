@@ -1,12 +1,12 @@
 //! Numbers, designs and lengths of time as people read them, and designs as people type them.
 
 use std::time::Duration;
-use unyoke::{Design, Parameter, Problem, Value};
+use unyoke::{Cost, CostSource, Design, LearnedCost, Parameter, Problem, Reading, Value};
 use unyoke_view::words;
 
 use crate::failure::Failure;
 
-pub(crate) use unyoke_view::words::{count, direction, is_over_budget, short, spent_of};
+pub(crate) use unyoke_view::words::{count, is_over_budget, reading, short, spent_of};
 
 /// A design in one line, in the order of the problem.
 pub(crate) fn design(problem: &Problem, design: &Design) -> String {
@@ -31,6 +31,48 @@ pub(crate) fn time(duration: Duration) -> String {
         seconds => Duration::from_secs(seconds),
     };
     humantime::format_duration(rounded).to_string()
+}
+
+/// Values of outputs in one line: `1.5` of a measurement that is called as its only output is,
+/// otherwise `lift = 1.2, drag = 0.3 ± 0.05`.
+pub(crate) fn readings<'a>(
+    measurement: &str,
+    values: impl IntoIterator<Item = (&'a str, Reading)>,
+) -> String {
+    let values: Vec<(&str, String)> = values
+        .into_iter()
+        .map(|(name, Reading { value, sd })| (name, reading(value, sd)))
+        .collect();
+    match &values[..] {
+        [(name, value)] if *name == measurement => value.clone(),
+        _ => {
+            let pairs = values.iter().map(|(name, value)| format!("{name} = {value}"));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// The command that records the result of an evaluation: `unyoke tell 12 VALUE`, or for several
+/// outputs `unyoke tell 12 lift=VALUE drag=VALUE`.
+pub(crate) fn how_to_tell<O: AsRef<str>>(evaluation: u64, outputs: &[O]) -> String {
+    let values = match outputs {
+        [_] => "VALUE".to_owned(),
+        all => {
+            let pairs = all.iter().map(|name| format!("{}=VALUE", name.as_ref()));
+            pairs.collect::<Vec<_>>().join(" ")
+        }
+    };
+    format!("unyoke tell {evaluation} {values}")
+}
+
+/// What an evaluation costs: `12`, a formula, or how it is learned.
+pub(crate) fn cost(cost: &Cost) -> String {
+    match cost {
+        Cost::Constant(cost) => short(*cost),
+        Cost::Formula(formula) => formula.clone(),
+        Cost::Learned(LearnedCost { learn: CostSource::Time, .. }) => "its time".to_owned(),
+        Cost::Learned(LearnedCost { learn: CostSource::Reported, .. }) => "as reported".to_owned(),
+    }
 }
 
 /// A design typed as `length=0.5,material=oak`.

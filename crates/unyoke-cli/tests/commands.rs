@@ -41,7 +41,7 @@ fn a_study_can_be_made_by_hand() {
         assert_eq!(told["status"], "completed");
     }
     let rows = place.evaluations();
-    assert!(rows.iter().all(|row| row["value"] == "-2.5"), "{rows:?}");
+    assert!(rows.iter().all(|row| row[&row["measurement"]] == "-2.5"), "{rows:?}");
     assert!(place.text(&["ask"]).contains("then: unyoke tell 2 VALUE"));
     place.text(&["tell", "2", "--failed", "it broke"]);
     place.text(&["ask"]);
@@ -140,7 +140,7 @@ fn predictions_and_reasons_are_shown() {
     let front = place.json(&["front", "--points", "3"]);
     let points = front["points"].as_array().unwrap();
     assert!((1..=3).contains(&points.len()));
-    assert!(points[0]["objectives"]["mass"]["sd"].is_number());
+    assert!(points[0]["outputs"]["mass"]["sd"].is_number());
     let best = place.json(&["front", "--weights", "0.5,0.5"]);
     assert_eq!(best["points"].as_array().unwrap().len(), 1);
     assert!(place.fails(&["front", "--weights", "1"], 1).contains("weights"));
@@ -149,7 +149,7 @@ fn predictions_and_reasons_are_shown() {
     assert_eq!((next["options"].as_array().unwrap().len(), &next["possible"]), (2, &false.into()));
     assert!(place.text(&["explain"]).contains("nothing more fits into the budget"));
     let there = place.json(&["explain", "--at", "x=0.5", "--at", "x=1"]);
-    assert!(there[0]["objectives"]["drag"]["mean"].is_number());
+    assert!(there[0]["outputs"]["drag"]["mean"].is_number());
     assert!(there[1]["options"][1]["gain"].is_number());
     assert!(place.text(&["explain", "--at", "x=0.5"]).contains("gain per cost"));
     assert!(place.fails(&["explain", "--at", "y=0.5"], 1).contains("\"y\""));
@@ -166,7 +166,9 @@ fn predictions_and_reasons_are_shown() {
 #[test]
 fn a_study_file_is_checked_with_all_its_mistakes() {
     let place = Place::new(TWO);
-    assert!(place.text(&["check"]).contains("1 parameter, 2 objectives, a budget of 18"));
+    let said = place.text(&["check"]);
+    assert!(said.contains("1 parameter, 2 objectives, 2 measurements, a budget of 18"), "{said}");
+    assert!(said.contains("initial design: 2 designs, 10 of 18"), "{said}");
     assert_eq!(place.json(&["check"])["objectives"][1], "drag");
     place.write("bad.toml", &TWO.replace("{x}", "{y}").replace("minimise", "minimze"));
     let said = place.fails(&["check", "bad.toml"], 3);

@@ -256,7 +256,7 @@ fn outputs_become_values_or_failures_with_reasons() {
         match expected {
             Ok(value) => {
                 assert_eq!(output.status.code(), Some(0), "{script:?}: {}", stderr(&output));
-                assert_eq!(row["value"].parse(), Ok(value), "{script:?}: {row:?}");
+                assert_eq!(row["f"].parse(), Ok(value), "{script:?}: {row:?}");
             }
             Err(words) => {
                 assert_eq!(output.status.code(), Some(1), "{script:?}: {}", stderr(&output));

@@ -173,7 +173,7 @@ fn a_program_that_starts_keeps_what_nobody_collected() {
         place.text(&["run", "--no-report"]);
         assert_eq!(place.json(&["status"])["late_results"], 1);
     }
-    assert_eq!(place.evaluations()[0]["value"], "0.25");
+    assert_eq!(place.evaluations()[0]["mass"], "0.25");
 }
 
 /// Stands between a program and its database, and can be cut.
@@ -371,7 +371,7 @@ fn a_command_that_deletes_its_own_folder_comes_to_an_end() {
         let output = place.run(&["run", "--no-report", "--cost", "2"]);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let evaluations = place.evaluations();
-        let mass = evaluations.iter().find(|row| row["objective"] == "mass").unwrap();
+        let mass = evaluations.iter().find(|row| row["measurement"] == "mass").unwrap();
         assert_eq!(mass["status"], "failed");
         assert!(mass["reason"].contains("deleted"), "{mass:?}");
         assert_eq!(place.starts()[&mass["evaluation"].parse().unwrap()], 6);

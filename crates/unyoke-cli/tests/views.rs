@@ -113,9 +113,11 @@ fn a_study_that_was_just_begun_prints_the_same_fields() {
     assert_eq!((&asked[0]["options"], &asked[0]["chosen"]), (&Value::Array(vec![]), &Value::Null));
     assert_eq!(asked[0]["gain_per_cost"], Value::Null);
     let status = place.json(&["status"]);
-    for objective in status["objectives"].as_array().unwrap() {
-        assert_eq!(objective["best"], Value::Null);
-        assert!(objective["spent"].as_f64().unwrap().is_sign_positive(), "not minus zero");
+    for output in status["outputs"].as_array().unwrap() {
+        assert_eq!(output["best"], Value::Null);
+    }
+    for measurement in status["measurements"].as_array().unwrap() {
+        assert!(measurement["spent"].as_f64().unwrap().is_sign_positive(), "not minus zero");
     }
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let example: Value = serde_json::from_str(block("## Status", "json")).unwrap();

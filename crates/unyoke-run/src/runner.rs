@@ -20,7 +20,7 @@ use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
-use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor, paid};
+use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
 use crate::study_file::{MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Question};
@@ -714,7 +714,7 @@ impl<'a> Runner<'a> {
         };
         let run = self.known_run(self.evaluation(evaluation)?)?;
         let cost = self.study.cost(&run.measurement)?;
-        Ok(match paid(cost, settled.spent.duration, settled.spent.cost) {
+        Ok(match settled.spent.paid(cost) {
             Some(cost) => outcome.cost(cost),
             None => outcome,
         })

@@ -222,6 +222,21 @@ fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_mended() {
 }
 
 #[test]
+fn a_measurement_that_never_works_does_not_keep_others_from_being_made() {
+    let place =
+        Place::new(&TWO.replace("cost = 40", "cost = 16").replace("slots = 8", "slots = 1"));
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    let effort = "[engine]\nweights = 4\nsearch = { raw = 16, restarts = 2, iterations = 10 }";
+    let text = text.replace("algorithm = 'sobol'", "algorithm = 'c-mokg'");
+    fs::write(place.path("study.toml"), format!("{text}\n{effort}\n")).unwrap();
+    place.script("f.sh", "echo 1");
+    place.script("g.sh", "exit 9");
+    let summary = place.run();
+    assert!(matches!(summary.ending, Ending::Failing(_)), "{:?}", summary.ending);
+    assert_eq!((summary.failed, summary.finished, summary.spent), (3, 7, 16.0));
+}
+
+#[test]
 fn what_was_retried_and_fails_again_is_a_failure_again() {
     let place = Place::new(TWO);
     place.script("f.sh", "echo 1");

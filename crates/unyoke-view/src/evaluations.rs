@@ -1,27 +1,47 @@
 //! The evaluations of a study, one by one.
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Design, Evaluation, Journal, Status, Study};
+use std::collections::BTreeMap;
+use unyoke::{Design, Evaluation, Journal, Problem, Reading, Status, Study};
 
 /// One evaluation, whatever became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationView {
     /// Its number.
     pub evaluation: u64,
-    /// What is measured.
-    pub objective: String,
+    /// What is measured; `None` if it was imported.
+    pub measurement: Option<String>,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
     /// What became of it.
     pub status: EvaluationStatus,
-    /// The value, if it is completed.
-    pub value: Option<f64>,
-    /// The price when it was asked for; 0 if it was imported.
+    /// The values, by output, if it is completed.
+    pub values: BTreeMap<String, ReadingView>,
+    /// What it was expected to cost when it was asked for; 0 if it was imported.
     pub cost: f64,
+    /// What has been paid for it so far.
+    pub spent: f64,
     /// Where it comes from.
     pub origin: EvaluationOrigin,
-    /// Why it failed, if it did.
+    /// Why it failed, or why some outputs have no value.
     pub reason: Option<String>,
     /// The design that is measured.
     pub design: Design,
+}
+
+/// A measured value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReadingView {
+    /// The value.
+    pub value: f64,
+    /// Its standard error, where that is known.
+    pub sd: Option<f64>,
+}
+
+impl From<Reading> for ReadingView {
+    fn from(Reading { value, sd }: Reading) -> Self {
+        Self { value, sd }
+    }
 }
 
 /// What became of an evaluation.
@@ -83,16 +103,20 @@ impl EvaluationView {
 
 /// All evaluations of a study, in the order in which they were asked for or imported.
 pub fn evaluations<J: Journal>(study: &Study<J>) -> Vec<EvaluationView> {
-    let names: Vec<&str> = study.problem().objectives.iter().map(|o| o.name.as_str()).collect();
-    study.evaluations().iter().map(|e| view(e, names[e.objective])).collect()
+    study.evaluations().iter().map(|e| view(e, study.problem())).collect()
 }
 
-fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
-    let (status, value, reason) = match &evaluation.status {
-        Status::Pending => (EvaluationStatus::Pending, None, None),
-        Status::Told(value) => (EvaluationStatus::Completed, Some(*value), None),
-        Status::Failed(reason) => (EvaluationStatus::Failed, None, Some(reason.clone())),
-        Status::Withdrawn => (EvaluationStatus::Withdrawn, None, None),
+fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
+    let name = |output: usize| problem.outputs[output].name.clone();
+    let mut values = BTreeMap::new();
+    let (status, reason) = match &evaluation.status {
+        Status::Pending => (EvaluationStatus::Pending, None),
+        Status::Completed(results) => {
+            values.extend(results.iter().map(|(output, reading)| (name(output), reading.into())));
+            (EvaluationStatus::Completed, results.missing.clone())
+        }
+        Status::Failed(reason) => (EvaluationStatus::Failed, Some(reason.clone())),
+        Status::Withdrawn => (EvaluationStatus::Withdrawn, None),
     };
     let origin = match (evaluation.asked, evaluation.initial) {
         (false, _) => EvaluationOrigin::Imported,
@@ -101,10 +125,12 @@ fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
     };
     EvaluationView {
         evaluation: evaluation.id,
-        objective: objective.to_owned(),
+        measurement: evaluation.measurement.map(|m| problem.measurements[m].name.clone()),
+        outputs: evaluation.outputs.iter().map(|output| name(*output)).collect(),
         status,
-        value,
+        values,
         cost: evaluation.cost,
+        spent: evaluation.spent(),
         origin,
         reason,
         design: evaluation.design.clone(),
@@ -115,6 +141,7 @@ fn view(evaluation: &Evaluation, objective: &str) -> EvaluationView {
 mod tests {
     use super::*;
     use unyoke::{Config, Initial, Problem};
+    use unyoke::{Measurement, Outcome, Output};
 
     #[test]
     fn every_fate_of_an_evaluation_is_shown() {
@@ -138,16 +165,43 @@ mod tests {
             ("chosen", "pending"),
         ];
         assert_eq!(words, expected);
-        assert_eq!(shown[0].value, Some(1.5));
-        assert_eq!((shown[1].value, shown[1].cost), (Some(2.5), 5.0));
+        let value = |e: &EvaluationView| e.values.get("drag").map(|reading| reading.value);
+        assert_eq!((value(&shown[0]), &shown[0].measurement), (Some(1.5), &None));
+        assert_eq!((value(&shown[1]), shown[1].cost), (Some(2.5), 5.0));
+        assert_eq!(shown[1].measurement.as_deref(), Some("drag"));
+        assert_eq!((value(&shown[2]), &shown[2].outputs[..]), (None, &["drag".to_owned()][..]));
         assert_eq!(shown[2].reason.as_deref(), Some("no licence"));
         let paid: Vec<bool> = shown.iter().map(EvaluationView::is_paid).collect();
         assert_eq!(paid, [false, true, true, false, false]);
+        let spent: Vec<f64> = shown.iter().map(|view| view.spent).collect();
+        assert_eq!(spent, [0.0, 5.0, 5.0, 0.0, 0.0]);
         for view in &shown {
             let json = serde_json::to_value(view).unwrap();
             assert_eq!(json["status"], view.status.word());
             assert_eq!(json["origin"], view.origin.word());
             assert_eq!(&serde_json::from_value::<EvaluationView>(json).unwrap(), view);
         }
+    }
+
+    #[test]
+    fn an_evaluation_shows_all_its_values_and_why_some_are_missing() {
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 1.0)
+            .output(Output::maximise("lift"))
+            .output(Output::minimise("drag"))
+            .output(Output::at_most("stress", 2.0))
+            .measurement(Measurement::new("cfd", ["lift", "drag", "stress"], 4.0));
+        let mut study = Study::new(problem.build().unwrap()).unwrap();
+        let asked = study.ask().unwrap().evaluation;
+        let outcome = Outcome::from([("lift", 1.5)]).missing("no wake found").cost(2.5);
+        let drag = Reading { value: 0.3, sd: Some(0.05) };
+        study.tell(asked, outcome.value("drag", drag)).unwrap();
+        let [shown] = &evaluations(&study)[..] else { panic!("one evaluation") };
+        assert_eq!(shown.measurement.as_deref(), Some("cfd"));
+        assert_eq!(shown.outputs, ["lift", "drag", "stress"]);
+        assert_eq!(shown.values.len(), 2);
+        assert_eq!(shown.values["drag"], ReadingView { value: 0.3, sd: Some(0.05) });
+        assert_eq!(shown.reason.as_deref(), Some("no wake found"));
+        assert_eq!((shown.cost, shown.spent), (4.0, 2.5));
     }
 }

@@ -11,14 +11,16 @@ pub struct SuggestionView {
     /// Number of the evaluation, to be named when its result is recorded.
     pub evaluation: u64,
     /// What to measure.
-    pub objective: String,
+    pub measurement: String,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
     /// The design to measure.
     pub design: Design,
-    /// What it costs.
+    /// What it is expected to cost.
     pub cost: f64,
     /// Expected gain per unit of cost; `None` where no model was asked.
     pub gain_per_cost: Option<f64>,
-    /// The best that was found for each objective, or for all together; empty where no model was
+    /// The best that was found for each measurement, or for all together; empty where no model was
     /// asked, as in the initial design.
     pub options: Vec<OptionView>,
     /// The winner's place among the options.
@@ -27,11 +29,11 @@ pub struct SuggestionView {
     pub notes: Vec<String>,
 }
 
-/// The best evaluation found for one objective, or for all together.
+/// The best evaluation found for one measurement, or for all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OptionView {
     /// What would be measured.
-    pub objectives: Vec<String>,
+    pub measurements: Vec<String>,
     /// The design that would be measured.
     pub design: Design,
     /// Expected gain.
@@ -57,10 +59,10 @@ pub struct Explanation {
 /// What is expected of a design, and what measuring it is worth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesignView {
-    /// The design, and what is known of each objective there.
+    /// The design, and what is known of each output there.
     #[serde(flatten)]
     pub point: PointView,
-    /// What measuring it is worth: each objective, or all together.
+    /// What measuring it is worth: each measurement, or all together.
     pub options: Vec<OptionView>,
 }
 
@@ -88,13 +90,14 @@ impl From<&Suggestion> for SuggestionView {
     fn from(suggestion: &Suggestion) -> Self {
         Self {
             evaluation: suggestion.evaluation,
-            objective: suggestion.objective.clone(),
+            measurement: suggestion.measurement.clone(),
+            outputs: suggestion.outputs.clone(),
             design: suggestion.design.clone(),
             cost: suggestion.cost,
             gain_per_cost: suggestion.gain_per_cost(),
             options: suggestion.options.iter().map(OptionView::from).collect(),
             chosen: suggestion.chosen,
-            notes: suggestion.notes.iter().map(ToString::to_string).collect(),
+            notes: suggestion.remarks(),
         }
     }
 }
@@ -102,7 +105,7 @@ impl From<&Suggestion> for SuggestionView {
 impl From<&OptionRow> for OptionView {
     fn from(row: &OptionRow) -> Self {
         Self {
-            objectives: row.objectives.clone(),
+            measurements: row.measurements.clone(),
             design: row.design.clone(),
             gain: row.gain(),
             cost: row.cost,

@@ -7,7 +7,7 @@ use unyoke_draw::{
     Panel, Picture, Place, Scale, Sheet, Stroke, TextStyle, Tick, ellipse, open_path, stairs,
 };
 
-/// The inks of objectives, in order.
+/// The inks of outputs and measurements, in order.
 const INKS: [Ink; 6] = [Ink::Blue, Ink::Vermillion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky];
 
 /// More pairs of objectives than this are left out.
@@ -80,25 +80,46 @@ fn draw_trade_offs(canvas: &mut Canvas, frame: &Frame, data: &TradeOffs, [i, j]:
 }
 
 /// One evaluation that was paid for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Payment {
-    /// Which objective, by its place.
-    pub objective: usize,
+    /// Which measurement, by its place.
+    pub measurement: usize,
     /// Cost of everything up to here, itself included.
     pub spent: f64,
     /// What it cost.
     pub cost: f64,
-    /// The value; `None` if it failed.
-    pub value: Option<f64>,
+    /// The outputs that it should give, by their places, with their values; `None` if it gave none.
+    pub values: Vec<(usize, Option<f64>)>,
 }
 
-/// Draws a panel for each objective with the values in the order in which they came; a failure is
+impl Payment {
+    /// Whether it gave nothing.
+    pub fn is_failed(&self) -> bool {
+        self.values.iter().all(|(_, value)| value.is_none())
+    }
+}
+
+/// A value of an output, or none, at the total cost reached with it.
+struct Arrival {
+    spent: f64,
+    value: Option<f64>,
+}
+
+/// What came of an output.
+fn arrivals(payments: &[Payment], output: usize) -> impl Iterator<Item = Arrival> {
+    payments.iter().flat_map(move |payment| {
+        let own = payment.values.iter().filter(move |(k, _)| *k == output);
+        own.map(|(_, value)| Arrival { spent: payment.spent, value: *value })
+    })
+}
+
+/// Draws a panel for each output with the values in the order in which they came; a failure is
 /// an open marker at the lower edge.
-pub fn values_figure(objectives: &[String], payments: &[Payment]) -> Picture {
-    let shown = &objectives[..objectives.len().min(MOST_PANELS)];
+pub fn values_figure(outputs: &[String], payments: &[Payment]) -> Picture {
+    let shown = &outputs[..outputs.len().min(MOST_PANELS)];
     let most = payments.iter().map(|payment| payment.spent).fold(0.0, f64::max);
-    let plan = |(m, name): (usize, &String)| {
-        let values = of(payments, m).filter_map(|payment| payment.value);
+    let plan = |(k, name): (usize, &String)| {
+        let values = arrivals(payments, k).filter_map(|arrival| arrival.value);
         Panel {
             title: String::new(),
             note: String::new(),
@@ -111,37 +132,38 @@ pub fn values_figure(objectives: &[String], payments: &[Payment]) -> Picture {
     let plans: Vec<Panel> = shown.iter().enumerate().map(plan).collect();
     let columns = plans.len().clamp(1, 2);
     let form = Form { heading: String::new(), width: 270.0, height: 160.0, columns };
-    let mut sheet = Sheet::new(&form, &plans, &Legend { entries: failed_entry(payments) });
-    for m in 0..plans.len() {
-        sheet.overlay(m, |canvas, frame| draw_values(canvas, frame, m, payments));
+    let is_missing = |payment: &Payment| payment.values.iter().any(|(_, value)| value.is_none());
+    let entries = failed_entry(payments.iter().any(is_missing));
+    let mut sheet = Sheet::new(&form, &plans, &Legend { entries });
+    for k in 0..plans.len() {
+        sheet.overlay(k, |canvas, frame| draw_values(canvas, frame, k, payments));
     }
-    Picture::new(sheet.canvas, "Values of each objective as they came")
+    Picture::new(sheet.canvas, "Values of each output as they came")
 }
 
-fn of(payments: &[Payment], objective: usize) -> impl Iterator<Item = &Payment> {
-    payments.iter().filter(move |payment| payment.objective == objective)
+fn of(payments: &[Payment], measurement: usize) -> impl Iterator<Item = &Payment> {
+    payments.iter().filter(move |payment| payment.measurement == measurement)
 }
 
 /// What an open marker means, if there is one.
-fn failed_entry(payments: &[Payment]) -> Vec<Entry> {
+fn failed_entry(any: bool) -> Vec<Entry> {
     let failed = (Marker::Circle, 3.2, Marker::brush(Ink::Muted, Inside::Open));
-    let any = payments.iter().any(|payment| payment.value.is_none());
     if any { vec![Entry::marker("failed", failed)] } else { vec![] }
 }
 
-fn draw_values(canvas: &mut Canvas, frame: &Frame, objective: usize, payments: &[Payment]) {
-    for payment in of(payments, objective) {
-        let x = frame.place([payment.spent, 0.0]).x;
-        let (y, inside) = match payment.value {
-            Some(value) => (frame.place([payment.spent, value]).y, Inside::Filled),
+fn draw_values(canvas: &mut Canvas, frame: &Frame, output: usize, payments: &[Payment]) {
+    for Arrival { spent, value } in arrivals(payments, output) {
+        let x = frame.place([spent, 0.0]).x;
+        let (y, inside) = match value {
+            Some(value) => (frame.place([spent, value]).y, Inside::Filled),
             None => (frame.rect.bottom(), Inside::Open),
         };
-        Marker::Circle.draw(canvas, Place::new(x, y), 2.6, &Marker::brush(ink(objective), inside));
+        Marker::Circle.draw(canvas, Place::new(x, y), 2.6, &Marker::brush(ink(output), inside));
     }
 }
 
-/// Draws the evaluations of each objective in a row, and what each has cost so far.
-pub fn spending_figure(objectives: &[String], payments: &[Payment]) -> Picture {
+/// Draws the evaluations of each measurement in a row, and what each has cost so far.
+pub fn spending_figure(measurements: &[String], payments: &[Payment]) -> Picture {
     let most = payments.iter().map(|payment| payment.spent).fold(0.0, f64::max);
     let x = || Axis::new("Total cost", Scale::new(Kind::Linear, 0.0, most).padded(0.02), 5);
     let panel = |title: &str, y, border| Panel {
@@ -152,31 +174,31 @@ pub fn spending_figure(objectives: &[String], payments: &[Payment]) -> Picture {
         border,
         aside: 0.0,
     };
-    let highest = (0..objectives.len()).map(|m| total(payments, m)).fold(0.0, f64::max);
+    let highest = (0..measurements.len()).map(|m| total(payments, m)).fold(0.0, f64::max);
     let spent = Axis::new("Spent on it", Scale::new(Kind::Linear, 0.0, highest).padded(0.03), 5);
     let panels = [
-        panel("Evaluations", rows(objectives), Border::Rows),
+        panel("Evaluations", rows(measurements), Border::Rows),
         panel("Spending", spent, Border::Axes),
     ];
     let form = Form { heading: String::new(), width: 270.0, height: 190.0, columns: 2 };
-    let mut entries: Vec<_> = objectives
+    let mut entries: Vec<_> = measurements
         .iter()
         .enumerate()
         .map(|(m, name)| Entry::line(name, Stroke::solid(ink(m), 1.8)))
         .collect();
-    entries.extend(failed_entry(payments));
+    entries.extend(failed_entry(payments.iter().any(Payment::is_failed)));
     let mut sheet = Sheet::new(&form, &panels, &Legend { entries });
     sheet.overlay(0, |canvas, frame| draw_payments(canvas, frame, payments));
-    sheet.fill(1, |canvas, frame| draw_totals(canvas, frame, objectives.len(), payments));
-    Picture::new(sheet.canvas, "Evaluations of each objective and their cost")
+    sheet.fill(1, |canvas, frame| draw_totals(canvas, frame, measurements.len(), payments));
+    Picture::new(sheet.canvas, "Evaluations of each measurement and their cost")
 }
 
-fn ink(objective: usize) -> Ink {
-    INKS[objective % INKS.len()]
+fn ink(place: usize) -> Ink {
+    INKS[place % INKS.len()]
 }
 
-fn total(payments: &[Payment], objective: usize) -> f64 {
-    of(payments, objective).map(|payment| payment.cost).sum()
+fn total(payments: &[Payment], measurement: usize) -> f64 {
+    of(payments, measurement).map(|payment| payment.cost).sum()
 }
 
 /// An axis with names from top to bottom.
@@ -192,15 +214,15 @@ fn rows(names: &[String]) -> Axis {
 
 fn draw_payments(canvas: &mut Canvas, frame: &Frame, payments: &[Payment]) {
     for payment in payments {
-        let at = frame.place([payment.spent, -(payment.objective as f64)]);
-        let inside = if payment.value.is_some() { Inside::Filled } else { Inside::Open };
-        Marker::Circle.draw(canvas, at, 2.6, &Marker::brush(ink(payment.objective), inside));
+        let at = frame.place([payment.spent, -(payment.measurement as f64)]);
+        let inside = if payment.is_failed() { Inside::Open } else { Inside::Filled };
+        Marker::Circle.draw(canvas, at, 2.6, &Marker::brush(ink(payment.measurement), inside));
     }
 }
 
-fn draw_totals(canvas: &mut Canvas, frame: &Frame, objectives: usize, payments: &[Payment]) {
+fn draw_totals(canvas: &mut Canvas, frame: &Frame, measurements: usize, payments: &[Payment]) {
     let most = payments.iter().map(|payment| payment.spent).fold(0.0, f64::max);
-    for m in 0..objectives {
+    for m in 0..measurements {
         let (mut x, mut y) = (vec![0.0], vec![0.0]);
         for payment in of(payments, m) {
             x.push(payment.spent);
@@ -298,7 +320,7 @@ pub fn parallel_figure(axes: &[Coordinate], lines: &[Vec<f64>]) -> Picture {
         }
         draw_names(canvas, frame, axes);
     });
-    Picture::new(sheet.canvas, "The designs of the front, with their parameters and objectives")
+    Picture::new(sheet.canvas, "The designs of the front, with their parameters and outputs")
 }
 
 fn draw_names(canvas: &mut Canvas, frame: &Frame, axes: &[Coordinate]) {
@@ -323,7 +345,10 @@ mod tests {
             predicted: vec![vec![[1.0, 0.0], [nan, 1.0], [1e300, 1e299]]; 2],
             measured: vec![vec![1.0, 2.0, f64::INFINITY]],
         };
-        let payment = |value| Payment { objective: 1, spent: 3.0, cost: 3.0, value };
+        let payment = |value| {
+            let values = vec![(1, value), (2, Some(0.5))];
+            Payment { measurement: 1, spent: 3.0, cost: 3.0, values }
+        };
         let moment = |gain_per_cost| Moment { spent: 3.0, gain_per_cost, hypervolume: 0.5 };
         let axis = Coordinate { name: "x".into(), ends: ["0".into(), "1".into()] };
         for picture in [

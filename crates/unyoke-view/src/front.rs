@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unyoke::{Design, Forecast, FrontPoint, Journal, Parameter, Study};
 
-use crate::objective::{ObjectiveView, objectives};
-use crate::words::{plus_minus, short};
+use crate::output::{OutputView, outputs};
+use crate::words::{percent, plus_minus, short};
 
 /// Designs that are best for some trade-off, as far as the models can tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontView {
     /// Names of the parameters, in the order of the problem.
     pub parameters: Vec<String>,
-    /// The objectives, in the order of the problem.
-    pub objectives: Vec<ObjectiveView>,
+    /// The outputs, in the order of the problem.
+    pub outputs: Vec<OutputView>,
     /// The designs.
     pub points: Vec<PointView>,
 }
@@ -23,17 +23,24 @@ pub struct FrontView {
 pub struct PointView {
     /// The design.
     pub design: Design,
-    /// What is known of each objective there, by its name.
-    pub objectives: BTreeMap<String, ForecastView>,
+    /// What is known of each output there, by its name.
+    pub outputs: BTreeMap<String, ForecastView>,
+    /// The probability that all constraints hold and no run fails there; `None` where there are no
+    /// constraints and nothing has failed.
+    pub feasibility: Option<f64>,
 }
 
-/// An objective at a design: what is expected, and what was measured.
+/// An output at a design: what is expected, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastView {
     /// Expected value.
     pub mean: f64,
     /// Standard deviation of that expectation, without the noise of a measurement.
     pub sd: f64,
+    /// One standard deviation below the expected value.
+    pub low: f64,
+    /// One standard deviation above the expected value.
+    pub high: f64,
     /// Values measured at this very design, in order.
     pub measured: Vec<f64>,
 }
@@ -52,28 +59,43 @@ fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontVie
     let parameters = study.problem().parameters.iter().map(Parameter::name);
     FrontView {
         parameters: parameters.map(str::to_owned).collect(),
-        objectives: objectives(study),
+        outputs: outputs(study),
         points: points.into_iter().map(|point| point_view(study, point)).collect(),
     }
 }
 
 pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> PointView {
-    let names = study.problem().objectives.iter().map(|objective| objective.name.clone());
-    let forecasts = point.objectives.into_iter().map(ForecastView::from);
-    PointView { design: point.design, objectives: names.zip(forecasts).collect() }
+    let names = study.problem().outputs.iter().map(|output| output.name.clone());
+    let forecasts = point.outputs.into_iter().map(ForecastView::from);
+    PointView {
+        design: point.design,
+        outputs: names.zip(forecasts).collect(),
+        feasibility: point.feasibility,
+    }
 }
 
 impl From<Forecast> for ForecastView {
     fn from(forecast: Forecast) -> Self {
-        Self { mean: forecast.mean, sd: forecast.sd, measured: forecast.measured }
+        let Forecast { mean, sd, low, high, measured } = forecast;
+        Self { mean, sd, low, high, measured }
     }
 }
 
 impl FrontView {
+    /// Those of the outputs that are objectives.
+    pub fn objectives(&self) -> impl Iterator<Item = &OutputView> {
+        self.outputs.iter().filter(|output| output.is_objective())
+    }
+
+    /// Whether designs may be infeasible: there are constraints, or something has failed.
+    pub fn has_feasibility(&self) -> bool {
+        self.points.iter().any(|point| point.feasibility.is_some())
+    }
+
     /// The designs in the order of their first objective, from low to high.
     pub fn sorted(&self) -> Vec<&PointView> {
-        let first = self.objectives.first().map_or("", |objective| &objective.name);
-        let mean = |point: &PointView| point.objectives.get(first).map_or(0.0, |f| f.mean);
+        let first = self.objectives().next().map_or("", |objective| &objective.name);
+        let mean = |point: &PointView| point.outputs.get(first).map_or(0.0, |f| f.mean);
         let mut points: Vec<&PointView> = self.points.iter().collect();
         points.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         points
@@ -81,15 +103,21 @@ impl FrontView {
 }
 
 impl PointView {
-    /// What is known of an objective here, as people read it: `1.5 ± 0.1`; what was measured, with a
-    /// star; or that nothing is known of this objective yet.
-    pub fn expected(&self, objective: &ObjectiveView) -> String {
-        let Some(forecast) = self.objectives.get(&objective.name) else {
+    /// How likely it is that the design is feasible, as people read it: `97 %`.
+    pub fn likely(&self) -> String {
+        self.feasibility.map_or_else(String::new, percent)
+    }
+
+    /// What is known of an output here, as people read it: `1.5 ± 0.1`; what was measured, with a
+    /// star; or that nothing is known of this output yet.
+    pub fn expected(&self, output: &OutputView) -> String {
+        let Some(forecast) = self.outputs.get(&output.name) else {
             return "unknown".to_owned();
         };
         match forecast.measured.last() {
-            Some(value) if objective.deterministic => format!("{} *", short(*value)),
-            _ if objective.values < 2 => "unknown".to_owned(),
+            _ if output.formula.is_some() => short(forecast.mean),
+            Some(value) if output.deterministic => format!("{} *", short(*value)),
+            _ if output.values < 2 => "unknown".to_owned(),
             Some(_) => plus_minus(forecast.mean, forecast.sd) + " *",
             None => plus_minus(forecast.mean, forecast.sd),
         }
@@ -99,17 +127,25 @@ impl PointView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Direction;
+    use unyoke::{Direction, Role};
 
     #[test]
     fn expectations_say_what_was_measured_and_what_is_not_known() {
         let point = |measured: &[f64]| {
-            let forecast = ForecastView { mean: 1.234, sd: 0.1, measured: measured.to_vec() };
-            PointView { design: Design::new(), objectives: [("f".to_owned(), forecast)].into() }
+            let forecast = ForecastView {
+                mean: 1.234,
+                sd: 0.1,
+                low: 1.134,
+                high: 1.334,
+                measured: measured.to_vec(),
+            };
+            let outputs = [("f".to_owned(), forecast)].into();
+            PointView { design: Design::new(), outputs, feasibility: None }
         };
-        let objective = |deterministic, values| ObjectiveView {
+        let output = |deterministic, values| OutputView {
             name: "f".into(),
-            direction: Direction::Minimise,
+            wish: Role::Objective(Direction::Minimise).into(),
+            formula: None,
             deterministic,
             values,
         };
@@ -120,9 +156,11 @@ mod tests {
             (&[1.5][..], false, 1, "unknown"),
             (&[1.5, 1.6][..], false, 2, "1.23 ± 0.10 *"),
         ] {
-            assert_eq!(point(measured).expected(&objective(deterministic, values)), text);
+            assert_eq!(point(measured).expected(&output(deterministic, values)), text);
         }
-        let other = ObjectiveView { name: "g".into(), ..objective(true, 9) };
+        let other = OutputView { name: "g".into(), ..output(true, 9) };
         assert_eq!(point(&[]).expected(&other), "unknown");
+        let formula = OutputView { formula: Some("2 * x".into()), ..output(true, 0) };
+        assert_eq!(point(&[]).expected(&formula), "1.234");
     }
 }

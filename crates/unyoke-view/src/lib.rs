@@ -15,7 +15,7 @@
 //!     study.tell_result(Design::new().with("x", x), "drag", (x - 0.4) * (x - 0.4))?;
 //! }
 //! let front = unyoke_view::front(&study, 5)?;
-//! assert!(front.points[0].objectives["drag"].mean < 0.1);
+//! assert!(front.points[0].outputs["drag"].mean < 0.1);
 //! assert_eq!(unyoke_view::evaluations(&study).len(), 3);
 //! # Ok::<(), unyoke::Error>(())
 //! ```
@@ -25,18 +25,22 @@
 
 pub mod words;
 pub mod figures;
-mod objective;
+mod output;
 mod evaluations;
 mod front;
 mod explanation;
 mod status;
 mod report;
 
-pub use evaluations::{EvaluationOrigin, EvaluationStatus, EvaluationView, evaluations};
+pub use evaluations::{
+    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, evaluations,
+};
 pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
 };
 pub use front::{ForecastView, FrontView, PointView, best_for, front};
-pub use objective::{ObjectiveView, has_values, objectives};
+pub use output::{OutputView, Wish, has_values, outputs};
 pub use report::{Background, StudyReport};
-pub use status::{Custody, ObjectiveStatus, PendingView, Plan, StatusView, Worker, status};
+pub use status::{
+    Custody, MeasurementStatus, OutputStatus, PendingView, Plan, StatusView, Worker, status,
+};

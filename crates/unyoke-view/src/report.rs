@@ -6,13 +6,13 @@ mod pictures;
 mod page;
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Journal, Parameter, Record, Study, Suggestion};
+use unyoke::{Journal, Measurement, Parameter, Record, Study, Suggestion};
 
 use crate::evaluations::{EvaluationView, evaluations};
 use crate::explanation::Explanation;
 use crate::figures::Moment;
 use crate::front::{FrontView, front};
-use crate::objective::{ObjectiveView, has_values, objectives};
+use crate::output::{OutputView, has_values, outputs};
 
 /// Designs of the front that are shown.
 const POINTS: usize = 24;
@@ -33,8 +33,10 @@ pub struct StudyReport {
     pub spent: f64,
     /// What can be chosen.
     pub parameters: Vec<Parameter>,
-    /// What is measured.
-    pub objectives: Vec<ObjectiveView>,
+    /// What matters about a design.
+    pub outputs: Vec<OutputView>,
+    /// What one run gives, and what it costs.
+    pub measurements: Vec<Measurement>,
     /// All evaluations, in order.
     pub evaluations: Vec<EvaluationView>,
     /// The predicted front; `None` as long as there are no values.
@@ -79,7 +81,8 @@ impl StudyReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             spent: study.spent(),
             parameters: study.problem().parameters.clone(),
-            objectives: objectives(study),
+            outputs: outputs(study),
+            measurements: study.problem().measurements.clone(),
             evaluations: evaluations(study),
             moments: past::moments(study, records, free.gain_per_cost(), front.as_ref())?,
             front,
@@ -125,7 +128,7 @@ mod tests {
             let next = study.ask().unwrap();
             chosen += usize::from(!next.is_initial());
             let x = next.design.real("x").unwrap();
-            match (next.evaluation, next.objective.as_str()) {
+            match (next.evaluation, next.measurement.as_str()) {
                 (3, _) => study.tell_failure(next.evaluation, NASTY).unwrap(),
                 (_, "drag") => study.tell(next.evaluation, x * x).unwrap(),
                 _ => study.tell(next.evaluation, x).unwrap(),

@@ -1,10 +1,11 @@
-//! How a study stands: values, failures and spending by objective, and who works on what.
+//! How a study stands: evaluations and spending by measurement, values by output, and who works on what.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Design, Direction, Journal, Study};
+use unyoke::{Cost, Design, Direction, Journal, Measurement, Study};
 
 use crate::evaluations::{EvaluationStatus, EvaluationView, evaluations};
+use crate::output::{OutputView, outputs};
 
 /// How a study stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,8 +17,10 @@ pub struct StatusView {
     pub spent: f64,
     /// What was spent, and the cost of what is under way.
     pub committed: f64,
-    /// The objectives, in the order of the problem.
-    pub objectives: Vec<ObjectiveStatus>,
+    /// The measurements, in the order of the problem.
+    pub measurements: Vec<MeasurementStatus>,
+    /// The outputs, in the order of the problem.
+    pub outputs: Vec<OutputStatus>,
     /// Evaluations whose result is awaited.
     pub pending: Vec<PendingView>,
     /// Results that came after their evaluation had been settled; they are kept and do not count.
@@ -33,30 +36,38 @@ pub struct Plan {
     pub store: String,
     /// The most that may be spent.
     pub budget: Option<f64>,
-    /// The most evaluations of single objectives, by name.
+    /// The most evaluations of single measurements, by name.
     pub evaluations: BTreeMap<String, u64>,
     /// Seconds that a run may take.
     pub wall_time: Option<f64>,
 }
 
-/// How an objective stands.
+/// How a measurement stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ObjectiveStatus {
+pub struct MeasurementStatus {
     /// Its name.
     pub name: String,
-    /// Whether more or less of it is better.
-    pub direction: Direction,
-    /// The present price of an evaluation.
-    pub cost: f64,
-    /// How many values there are.
-    pub values: usize,
+    /// The outputs that it gives.
+    pub outputs: Vec<String>,
+    /// The present price of an evaluation: a number, a formula, or how it is learned.
+    pub cost: Cost,
+    /// How many evaluations gave values.
+    pub completed: usize,
     /// How many evaluations failed.
     pub failed: usize,
     /// How many results are awaited.
     pub pending: usize,
     /// What its evaluations have cost.
     pub spent: f64,
-    /// The best value so far.
+}
+
+/// How an output stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputStatus {
+    /// What it is, and how many values there are.
+    #[serde(flatten)]
+    pub output: OutputView,
+    /// For an objective, the best value so far.
     pub best: Option<f64>,
 }
 
@@ -66,7 +77,7 @@ pub struct PendingView {
     /// Its number.
     pub evaluation: u64,
     /// What is measured.
-    pub objective: String,
+    pub measurement: String,
     /// The design that is measured.
     pub design: Design,
     /// Who works on it; `None` if it is orphaned and will be resumed.
@@ -100,13 +111,14 @@ pub fn status<J: Journal>(
     custody: &Custody,
 ) -> unyoke::Result<StatusView> {
     let all = evaluations(study);
-    let objectives = study.problem().objectives.iter();
-    let objectives = objectives.map(|o| Ok(objective_status(o, study.cost(&o.name)?, &all)));
+    let measurements = study.problem().measurements.iter();
+    let measurements = measurements.map(|m| measurement_status(study, m, &all));
     Ok(StatusView {
         plan,
         spent: study.spent(),
         committed: study.committed(),
-        objectives: objectives.collect::<unyoke::Result<_>>()?,
+        measurements: measurements.collect::<unyoke::Result<_>>()?,
+        outputs: outputs(study).into_iter().map(|output| output_status(output, &all)).collect(),
         pending: pending(&all, custody),
         late_results: custody.late_results,
     })
@@ -118,7 +130,7 @@ fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView
         let worker = custody.workers.get(&e.evaluation).cloned().unwrap_or_default();
         PendingView {
             evaluation: e.evaluation,
-            objective: e.objective.clone(),
+            measurement: e.measurement.clone().unwrap_or_default(),
             design: e.design.clone(),
             owner: worker.owner,
             attempt: worker.attempt,
@@ -127,29 +139,34 @@ fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView
     pending.map(view).collect()
 }
 
-fn objective_status(
-    objective: &unyoke::Objective,
-    cost: f64,
+fn measurement_status<J: Journal>(
+    study: &Study<J>,
+    measurement: &Measurement,
     evaluations: &[EvaluationView],
-) -> ObjectiveStatus {
-    let of = || evaluations.iter().filter(|e| e.objective == objective.name);
-    let count = |outcome: EvaluationStatus| of().filter(|e| e.status == outcome).count();
-    let values = of().filter_map(|e| e.value);
-    let best = match objective.direction {
-        Direction::Minimise => values.reduce(f64::min),
-        Direction::Maximise => values.reduce(f64::max),
-    };
-    ObjectiveStatus {
-        name: objective.name.clone(),
-        direction: objective.direction,
-        cost,
-        values: count(EvaluationStatus::Completed),
+) -> unyoke::Result<MeasurementStatus> {
+    let Measurement { name, outputs, .. } = measurement;
+    let of = || evaluations.iter().filter(|e| e.measurement.as_ref() == Some(name));
+    let count = |status: EvaluationStatus| of().filter(|e| e.status == status).count();
+    Ok(MeasurementStatus {
+        name: name.clone(),
+        outputs: outputs.clone(),
+        cost: study.cost(name)?.clone(),
+        completed: count(EvaluationStatus::Completed),
         failed: count(EvaluationStatus::Failed),
         pending: count(EvaluationStatus::Pending),
         // Not a sum: that of nothing is minus zero, and would be shown so.
-        spent: of().filter(|e| e.is_paid()).fold(0.0, |spent, e| spent + e.cost),
-        best,
-    }
+        spent: of().fold(0.0, |spent, e| spent + e.spent),
+    })
+}
+
+fn output_status(output: OutputView, evaluations: &[EvaluationView]) -> OutputStatus {
+    let values = evaluations.iter().filter_map(|e| Some(e.values.get(&output.name)?.value));
+    let best = match output.wish.direction {
+        Some(Direction::Minimise) => values.reduce(f64::min),
+        Some(Direction::Maximise) => values.reduce(f64::max),
+        None => None,
+    };
+    OutputStatus { output, best }
 }
 
 #[cfg(test)]
@@ -158,29 +175,33 @@ mod tests {
     use unyoke::Problem;
 
     #[test]
-    fn objectives_are_counted_and_orphans_have_no_owner() {
+    fn evaluations_and_values_are_counted_and_orphans_have_no_owner() {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).maximise("lift", 2.0);
         let mut study = Study::new(problem.minimise("drag", 5.0).build().unwrap()).unwrap();
         study.tell_result(Design::new().with("x", 0.5), "lift", 1.5).unwrap();
         study.tell_result(Design::new().with("x", 0.6), "lift", 1.25).unwrap();
         let asked = study.ask_many(3).unwrap();
-        assert_eq!(asked[1].objective, "drag");
+        assert_eq!(asked[1].measurement, "drag");
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
         let worker = Worker { owner: Some("me".into()), attempt: 2 };
         let custody = Custody { workers: [(asked[0].evaluation, worker)].into(), late_results: 1 };
         let plan = Plan { store: "study.db".into(), budget: Some(9.0), ..Plan::default() };
         let shown = status(&study, plan, &custody).unwrap();
-        let [lift, drag] = &shown.objectives[..] else { panic!("{shown:?}") };
-        assert_eq!((lift.values, lift.pending, lift.failed, lift.spent), (2, 2, 0, 0.0));
-        assert_eq!((lift.best, lift.cost), (Some(1.5), 2.0));
+        let [lift, drag] = &shown.measurements[..] else { panic!("{shown:?}") };
+        assert_eq!((lift.completed, lift.pending, lift.failed, lift.spent), (0, 2, 0, 0.0));
+        assert_eq!((&lift.cost, &lift.outputs[..]), (&2.0.into(), &["lift".to_owned()][..]));
         assert!(lift.spent.is_sign_positive(), "nothing is not minus nothing");
-        assert_eq!((drag.values, drag.failed, drag.spent, drag.best), (0, 1, 5.0, None));
+        assert_eq!((drag.completed, drag.failed, drag.spent), (0, 1, 5.0));
+        let values: Vec<_> = shown.outputs.iter().map(|o| (o.output.values, o.best)).collect();
+        assert_eq!(values, [(2, Some(1.5)), (0, None)]);
         let owners: Vec<_> =
             shown.pending.iter().map(|p| (p.owner.as_deref(), p.attempt)).collect();
         assert_eq!(owners, [(Some("me"), 2), (None, 0)]);
         assert_eq!((shown.spent, shown.committed, shown.late_results), (5.0, 9.0, 1));
         let json = serde_json::to_value(&shown).unwrap();
         assert_eq!((&json["store"], &json["budget"]), (&"study.db".into(), &9.0.into()));
-        assert_eq!(json["objectives"][0]["direction"], "maximise");
+        assert_eq!(json["outputs"][0]["direction"], "maximise");
+        assert_eq!(json["measurements"][0]["cost"], 2.0);
+        assert_eq!(serde_json::from_value::<StatusView>(json).unwrap(), shown);
     }
 }

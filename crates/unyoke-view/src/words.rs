@@ -39,6 +39,22 @@ pub fn plus_minus(mean: f64, sd: f64) -> String {
     format!("{mean} ± {:.digits$}", rounded(sd))
 }
 
+/// A probability in percent. Only what is certain is 0 or 100.
+pub fn percent(probability: f64) -> String {
+    match 100.0 * probability {
+        _ if probability <= 0.0 => "0 %".to_owned(),
+        percent if percent < 0.5 => "< 1 %".to_owned(),
+        _ if probability >= 1.0 => "100 %".to_owned(),
+        percent if percent >= 99.5 => "> 99 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A measured value with its standard error, where that is known.
+pub fn reading(value: f64, sd: Option<f64>) -> String {
+    sd.map_or_else(|| short(value), |sd| plus_minus(value, sd))
+}
+
 /// A design in one line, its parameters in the order given.
 pub fn design<'a>(parameters: impl IntoIterator<Item = &'a str>, design: &Design) -> String {
     one_line(&pairs(parameters, design, value))
@@ -188,6 +204,25 @@ mod tests {
                 assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
             }
         }
+    }
+
+    #[test]
+    fn only_what_is_certain_is_0_or_100_percent() {
+        for (probability, text) in [
+            (0.0, "0 %"),
+            (1e-9, "< 1 %"),
+            (0.006, "1 %"),
+            (0.5, "50 %"),
+            (0.994, "99 %"),
+            (0.999_999, "> 99 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(probability), text);
+        }
+        assert_eq!(
+            (reading(1.5, None), reading(1.5, Some(0.25))),
+            ("1.5".into(), "1.50 ± 0.25".into())
+        );
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! at each design, the cheapest measurements that give everything.
 
 use crate::config::{Algorithm, Config, Initial};
-use crate::problem::{Cost, LearnedCost, Problem};
+use crate::problem::{Cost, LearnedCost, Measurement, Problem};
+use crate::space::Space;
+use unyoke_math::sobol::Sobol;
 
 /// Measurements that are made at the same design.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +67,7 @@ impl Config {
     /// About what the initial design costs, as far as is known before anything is measured.
     pub fn initial_cost(&self, problem: &Problem) -> f64 {
         let counts = self.initial_evaluations(problem).into_iter();
-        let costs = problem.measurements.iter().map(|measurement| typical_cost(&measurement.cost));
-        counts.zip(costs).map(|(count, cost)| count as f64 * cost).sum()
+        counts.zip(typical_costs(problem)).map(|(count, cost)| count as f64 * cost).sum()
     }
 }
 
@@ -99,13 +100,14 @@ pub(crate) fn initial_counts(initial: &Initial, problem: &Problem) -> Vec<usize>
 /// Measurements that together give every output that is measured, cheap for what they give: of
 /// those left, the one with the lowest cost per output that is still missing comes next.
 fn cover(problem: &Problem) -> Vec<usize> {
+    let costs = typical_costs(problem);
     let outputs: Vec<Vec<usize>> =
         (0..problem.measurements.len()).map(|m| problem.outputs_of(m)).collect();
     let (mut chosen, mut given) = (Vec::<usize>::new(), Vec::<usize>::new());
     loop {
         let price = |m: usize| {
             let new = outputs[m].iter().filter(|k| !given.contains(k)).count();
-            (new > 0).then(|| typical_cost(&problem.measurements[m].cost) / new as f64)
+            (new > 0).then(|| costs[m] / new as f64)
         };
         let priced = (0..outputs.len()).filter_map(|m| Some((price(m)?, m)));
         // Of equals the first by name, however the problem lists them.
@@ -125,18 +127,35 @@ fn cover(problem: &Problem) -> Vec<usize> {
     needed
 }
 
-/// About what a measurement costs, to compare it with others before anything is known.
-fn typical_cost(cost: &Cost) -> f64 {
-    match cost {
+/// About what each measurement costs, to compare them before anything is known.
+fn typical_costs(problem: &Problem) -> Vec<f64> {
+    let cost = |measurement: &Measurement| match &measurement.cost {
         Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => *cost,
-        Cost::Formula(_) => 1.0,
-    }
+        Cost::Formula(text) => mean_cost(problem, text).unwrap_or(1.0),
+    };
+    problem.measurements.iter().map(cost).collect()
+}
+
+/// The mean of a cost over designs that fill the space, of those where it is one.
+fn mean_cost(problem: &Problem, text: &str) -> Option<f64> {
+    const DESIGNS: u32 = 64;
+    let space = Space::new(problem);
+    let formula = space.bind(text).ok()?;
+    let sobol = Sobol::new(space.parameters(), 0).ok()?;
+    let mut u = vec![0.0; space.parameters()];
+    let at = |i: u32| {
+        sobol.point(i, &mut u);
+        space.formula_at(&formula, &space.from_cube(&u))
+    };
+    let costs = (0..DESIGNS).map(at).filter(|cost| cost.is_finite() && *cost > 0.0);
+    let costs: Vec<f64> = costs.collect();
+    (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Measurement, Output};
+    use crate::problem::Output;
 
     /// Measurements by name, with what they give and cost.
     fn problem(measurements: &[(&str, &[&str], f64)]) -> Problem {
@@ -172,6 +191,20 @@ mod tests {
         let twice: [(&str, &[&str], f64); 3] =
             [("b", &["f", "g", "h"], 2.0), ("a", &["f", "g", "h"], 2.0), ("c", &["f"], 9.0)];
         assert_eq!(cover(&twice), [1]);
+    }
+
+    #[test]
+    fn a_cost_that_depends_on_the_design_counts_with_its_mean() {
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 10.0)
+            .minimise("f", Cost::formula("1 + x"))
+            .minimise("g", Cost::time(4.0))
+            .build()
+            .unwrap();
+        let config = Config::default();
+        assert_eq!(config.initial_evaluations(&problem), [4, 4]);
+        let cost = config.initial_cost(&problem);
+        assert!((cost - 4.0 * (6.0 + 4.0)).abs() < 0.5, "{cost}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::front::{
 };
 use crate::history::{Evaluation, History, Status};
 use crate::known::Known;
-use crate::plan::{self, Allowed, Permission, Planned};
+use crate::plan::{self, Allowed, Planned, is_payable};
 use crate::problem::{Cost, Noise, Problem, Scale};
 use crate::space::key;
 use crate::subset::distinct;
@@ -95,10 +95,12 @@ impl<'h> Engine<'h> {
                 Ok(Some(self.given(&x, measurement, origin)?))
             }
             Planned::Search => {
-                let granted =
-                    |choice: &Choice| allowed(&choice.measurements) == Permission::Granted;
-                let granted: Vec<bool> = self.choices().iter().map(granted).collect();
-                if granted.contains(&true) { self.search(&granted).map(Some) } else { Ok(None) }
+                let most = |choice: &Choice| allowed(&choice.measurements).most();
+                let most: Vec<Option<f64>> = self.choices().iter().map(most).collect();
+                match most.iter().any(Option::is_some) {
+                    true => self.search(&most).map(Some),
+                    false => Ok(None),
+                }
             }
             Planned::Nothing => Ok(None),
         }
@@ -123,29 +125,29 @@ impl<'h> Engine<'h> {
             return Ok(Renewed::Outdated);
         };
         let is_outdated = !self.has_current_costs(earlier)? || self.repeats(earlier, choice)?;
-        Ok(match allowed(&choice.measurements) {
-            _ if is_outdated => Renewed::Outdated,
-            Permission::Granted => {
-                let evaluation = self.history.evaluations.len() as u64;
-                Renewed::Valid(Suggestion { evaluation, ..earlier.clone() })
-            }
-            // Something else may be permitted.
-            Permission::Later | Permission::Never => Renewed::Outdated,
-        })
+        let cost =
+            CostModel::new(self.history, &choice.measurements)?.at_design(&earlier.design)?;
+        let is_granted =
+            allowed(&choice.measurements).most().is_some_and(|most| is_payable(cost, most));
+        // If it is not granted, something else may be.
+        if is_outdated || !is_granted {
+            return Ok(Renewed::Outdated);
+        }
+        let evaluation = self.history.evaluations.len() as u64;
+        Ok(Renewed::Valid(Suggestion { evaluation, ..earlier.clone() }))
     }
 
     /// Whether nothing that was compared has another price than when it was compared. What is learned
     /// of a cost meanwhile changes its estimate, not the price.
     fn has_current_costs(&self, earlier: &Suggestion) -> Result<bool> {
         for row in &earlier.options {
-            let mut now = 0.0;
-            for name in &row.measurements {
-                let m = self.problem().measurement_index(name)?;
-                match self.history.cost(m) {
-                    Cost::Learned(_) => return Ok(true),
-                    _ => now += self.expected_cost(m, &row.design)?,
-                }
+            let places = row.measurements.iter().map(|name| self.problem().measurement_index(name));
+            let measurements: Vec<usize> = places.collect::<Result<_>>()?;
+            let is_learned = |m: &usize| matches!(self.history.cost(*m), Cost::Learned(_));
+            if measurements.iter().any(is_learned) {
+                continue;
             }
+            let now = CostModel::new(self.history, &measurements)?.at_design(&row.design)?;
             if now != row.cost {
                 return Ok(false);
             }
@@ -172,8 +174,9 @@ impl<'h> Engine<'h> {
     }
 
     /// Observations, surrogate, acquisition, suggestion: the best of the options that are granted,
-    /// of which there must be one.
-    fn search(&self, granted: &[bool]) -> Result<Suggestion> {
+    /// of which there must be one, each up to the most that may be spent on it.
+    fn search(&self, most: &[Option<f64>]) -> Result<Suggestion> {
+        let granted: Vec<bool> = most.iter().map(Option::is_some).collect();
         let surrogate = self.surrogate(Pending::Expected)?;
         let step = self.step(&surrogate)?;
         let acquisition = self.acquisition(&surrogate, &step)?;
@@ -184,15 +187,19 @@ impl<'h> Engine<'h> {
             best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
-        let choices = self.choices();
+        let (choices, costs) = (self.choices(), self.costs()?);
         let taken = |option: usize, x: &[f64]| {
+            let most = most[option].unwrap_or(f64::INFINITY);
+            if !is_payable(costs[option].at(x), most) {
+                return true;
+            }
             let x = self.canonical(x);
             self.is_taken(&choices[option], &x) || self.is_known(&surrogate, &choices[option], &x)
         };
-        let found = best_of_each_option(&*acquisition, &self.costs()?, &region, &taken)?;
+        let found = best_of_each_option(&*acquisition, &costs, &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
         let mut notes = self.model_notes(&surrogate);
-        match best_value(&found, granted) {
+        match best_value(&found, &granted) {
             Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
                 if best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
                     notes.push(Note::NextBest);
@@ -200,7 +207,7 @@ impl<'h> Engine<'h> {
                 self.reasoned(&found, chosen, notes)
             }
             _ => {
-                let (x, measurement, origin) = self.explore(&surrogate, &region, granted)?;
+                let (x, measurement, origin) = self.explore(&surrogate, &region, most)?;
                 let mut suggestion = self.given(&x, measurement, origin)?;
                 suggestion.notes.append(&mut notes);
                 Ok(suggestion)
@@ -391,15 +398,19 @@ impl<'h> Engine<'h> {
         &self,
         surrogate: &Surrogate,
         region: &Region<'_>,
-        granted: &[bool],
+        most: &[Option<f64>],
     ) -> Result<(Vec<f64>, usize, Origin)> {
         let (designs, choices, costs) = (region.filling_designs()?, self.choices(), self.costs()?);
         let mut best: Option<(f64, usize, usize)> = None;
         for (i, x) in designs.rows().enumerate() {
-            for (c, choice) in choices.iter().enumerate().filter(|(c, _)| granted[*c]) {
+            for (c, choice) in choices.iter().enumerate() {
+                let cost = costs[c].at(x);
+                if !most[c].is_some_and(|most| is_payable(cost, most)) {
+                    continue;
+                }
                 let variance = |k: &usize| Ok(surrogate.belief(*k).predict(x)?.variance);
                 let variances: Result<Vec<f64>> = choice.outputs.iter().map(variance).collect();
-                let value = variances?.iter().sum::<f64>() / costs[c].at(x);
+                let value = variances?.iter().sum::<f64>() / cost;
                 let better = best.is_none_or(|(most, ..)| value > most);
                 if better && !self.is_taken(choice, &self.canonical(x)) {
                     best = Some((value, i, c));
@@ -635,18 +646,15 @@ impl<'h> Engine<'h> {
     }
 
     /// What each choice costs, as a function of the design.
-    fn costs(&self) -> Result<Vec<CostModel>> {
-        let model = |choice: &Choice| {
-            let costs = choice.measurements.iter().map(|m| self.history.cost(*m));
-            CostModel::sum(costs)
-        };
+    fn costs(&self) -> Result<Vec<CostModel<'h>>> {
+        let model = |choice: &Choice| CostModel::new(self.history, &choice.measurements);
         self.choices().iter().map(model).collect()
     }
 
-    /// What a measurement is expected to cost at a design.
+    /// What a measurement is expected to cost at a design; infinite where its formula makes no sense.
     pub(crate) fn expected_cost(&self, measurement: usize, design: &Design) -> Result<f64> {
-        let model = CostModel::sum(std::iter::once(self.history.cost(measurement)))?;
-        Ok(model.at(&self.history.space.encode(design)?))
+        self.history.space.encode(design)?;
+        CostModel::new(self.history, &[measurement])?.at_design(design)
     }
 
     /// The seed of this step for one purpose.

@@ -3,27 +3,45 @@
 
 use crate::choices::{Choice, choices, initial_counts};
 use crate::config::Algorithm;
+use crate::cost::CostModel;
 use crate::error::Result;
 use crate::history::{Evaluation, History, Status};
 use crate::space::key;
 use crate::suggestion::Origin;
 use std::collections::HashSet;
 use unyoke_math::random::seed_for;
-use unyoke_math::sobol::Sobol;
 
 /// The stream of random numbers behind space-filling designs.
 const DESIGNS: u64 = 0;
 
 /// Whether an evaluation may be asked for; see [`Study::ask_where`](crate::Study::ask_where).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Permission {
     /// It may.
     Granted,
+    /// It may, at designs where all that is asked about is expected to cost at most this together.
+    UpTo(f64),
     /// Not now, but when something under way has ended. What cannot be left out, such as an initial
     /// evaluation, is waited for.
     Later,
     /// Not any more: others take its place.
     Never,
+}
+
+impl Permission {
+    /// The most that may be spent now, if anything.
+    pub(crate) fn most(self) -> Option<f64> {
+        match self {
+            Self::Granted => Some(f64::INFINITY),
+            Self::UpTo(most) => Some(most),
+            Self::Later | Self::Never => None,
+        }
+    }
+}
+
+/// Whether something that costs this can be evaluated, given the most that may be spent.
+pub(crate) fn is_payable(cost: f64, most: f64) -> bool {
+    cost.is_finite() && cost <= most
 }
 
 /// What somebody thinks of making these measurements at one design, the first of them now.
@@ -41,26 +59,41 @@ pub(crate) enum Planned {
 
 /// Looks at what was asked and told so far.
 pub(crate) fn next(history: &History, allowed: Allowed<'_>) -> Result<Planned> {
-    let designs = Sobol::new(history.space.parameters(), seed_for(history.seed, DESIGNS))?;
-    let behind = behind(history).into_iter().filter_map(|(index, m)| {
-        Some((new_design(history, &designs, index, m)?, m))
-            .filter(|_| allowed(&[m]) != Permission::Never)
-    });
-    let behind: Vec<(Vec<f64>, usize)> = behind.collect();
+    let behind = initial(history, allowed)?;
     if !behind.is_empty() {
-        let granted = behind.into_iter().find(|(_, m)| allowed(&[*m]) == Permission::Granted);
+        let granted = behind.into_iter().find(|(_, m)| allowed(&[*m]).most().is_some());
         return Ok(given(granted, Origin::Initial));
     }
     if let Some((x, m)) = owed(history) {
-        let granted = (allowed(&[m]) == Permission::Granted).then_some((x, m));
-        return Ok(given(granted, Origin::SameDesign));
+        let cost = CostModel::new(history, &[m])?.at(&x);
+        let is_granted = allowed(&[m]).most().is_some_and(|most| is_payable(cost, most));
+        return Ok(given(is_granted.then_some((x, m)), Origin::SameDesign));
     }
     let no_values = || (0..history.problem.outputs.len()).all(|k| history.count(k) == 0);
     match history.config.algorithm {
-        Algorithm::Sobol => Ok(filling(history, &designs, Origin::SpaceFilling, allowed)),
-        _ if no_values() => Ok(filling(history, &designs, Origin::NoValues, allowed)),
+        Algorithm::Sobol => filling(history, Origin::SpaceFilling, allowed),
+        _ if no_values() => filling(history, Origin::NoValues, allowed),
         _ => Ok(Planned::Search),
     }
+}
+
+/// The next initial evaluation of each measurement that is behind. One that is not permitted any
+/// more, or is too expensive at its design, is left out.
+fn initial(history: &History, allowed: Allowed<'_>) -> Result<Vec<(Vec<f64>, usize)>> {
+    let mut found = vec![];
+    for (index, m) in behind(history) {
+        let permission = allowed(&[m]);
+        if permission == Permission::Never {
+            continue;
+        }
+        let cost = CostModel::new(history, &[m])?;
+        let is_possible = |x: &[f64]| cost.at(x).is_finite();
+        let Some(x) = new_design(history, index, m, &is_possible)? else { continue };
+        if permission.most().is_none_or(|most| is_payable(cost.at(&x), most)) {
+            found.push((x, m));
+        }
+    }
+    Ok(found)
 }
 
 fn given(found: Option<(Vec<f64>, usize)>, origin: Origin) -> Planned {
@@ -75,24 +108,25 @@ fn choices_of(history: &History) -> Vec<Choice> {
     choices(&history.problem, history.config.algorithm)
 }
 
-/// The next space-filling design, for one choice after the other.
-fn filling(history: &History, designs: &Sobol, origin: Origin, allowed: Allowed<'_>) -> Planned {
+/// The next space-filling design that may be paid for, for one choice after the other.
+fn filling(history: &History, origin: Origin, allowed: Allowed<'_>) -> Result<Planned> {
     let choices = choices_of(history);
     let asked = history.asked().count();
-    let mut turns = (0..choices.len()).map(|turn| &choices[(asked + turn) % choices.len()]);
-    let granted = turns.find(|choice| allowed(&choice.measurements) == Permission::Granted);
-    let Some(&measurement) = granted.and_then(|choice| choice.measurements.first()) else {
-        return Planned::Nothing;
-    };
     let per_design: usize = choices.iter().map(|choice| choice.measurements.len()).sum();
     let index = asked.div_ceil(per_design.max(1));
-    match new_design(history, designs, index, measurement) {
-        Some(x) => Planned::Given { x, measurement, origin },
-        None => {
-            let x = design(history, designs, index);
-            Planned::Given { x, measurement, origin: Origin::Repeated }
+    for choice in (0..choices.len()).map(|turn| &choices[(asked + turn) % choices.len()]) {
+        let Some(&measurement) = choice.measurements.first() else { continue };
+        let Some(most) = allowed(&choice.measurements).most() else { continue };
+        let cost = CostModel::new(history, &choice.measurements)?;
+        let is_possible = |x: &[f64]| is_payable(cost.at(x), most);
+        if let Some(x) = new_design(history, index, measurement, &is_possible)? {
+            return Ok(Planned::Given { x, measurement, origin });
+        }
+        if let Some(x) = designs(history)?.nth(index).filter(|x| is_possible(x)) {
+            return Ok(Planned::Given { x, measurement, origin: Origin::Repeated });
         }
     }
+    Ok(Planned::Nothing)
 }
 
 /// Initial evaluations that are still to be made: how many there were of which measurement, the
@@ -170,9 +204,14 @@ fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
     Some((x.to_vec(), *missing))
 }
 
-/// The first space-filling design at which the measurement would give something new, of those up to
-/// the given number and some more; none where all seem to have been evaluated.
-fn new_design(history: &History, designs: &Sobol, count: usize, m: usize) -> Option<Vec<f64>> {
+/// The first possible space-filling design at which the measurement would give something new, of
+/// those up to the given number and some more; none where all seem to have been evaluated.
+fn new_design(
+    history: &History,
+    count: usize,
+    m: usize,
+    is_possible: &dyn Fn(&[f64]) -> bool,
+) -> Result<Option<Vec<f64>>> {
     const TRIES: usize = 256;
     let outputs = history.problem.outputs_of(m);
     let gave = |e: &Evaluation| outputs.iter().all(|k| e.outputs.contains(k));
@@ -181,18 +220,19 @@ fn new_design(history: &History, designs: &Sobol, count: usize, m: usize) -> Opt
     let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
     let evaluated: HashSet<Vec<u64>> =
         standing.filter(|e| gave(e) || failed(e)).map(|e| key(history.point(e.id))).collect();
-    let mut designs = (0..count + TRIES).map(|i| design(history, designs, i));
-    designs.find(|x| !evaluated.contains(&key(x)))
+    let mut designs = designs(history)?.take(count + TRIES);
+    Ok(designs.find(|x| !evaluated.contains(&key(x)) && is_possible(x)))
 }
 
-/// The space-filling design of this number.
-fn design(history: &History, designs: &Sobol, index: usize) -> Vec<f64> {
-    let mut u = vec![0.0; history.space.parameters()];
-    designs.point(index as u32, &mut u);
-    // As a history would hold it: bounds are not exact in binary, and a design that was evaluated
-    // must be recognised to the last bit.
-    let x = history.space.from_cube(&u);
-    history.space.encode(&history.space.decode(&x)).unwrap_or(x)
+/// Allowed designs that fill the space: each depends on the study's seed and its number alone.
+///
+/// They are as a history would hold them: bounds are not exact in binary, and a design that was
+/// evaluated must be recognised to the last bit. It must be allowed to that bit, too.
+fn designs(history: &History) -> Result<impl Iterator<Item = Vec<f64>>> {
+    let space = &history.space;
+    let designs = space.allowed_designs(seed_for(history.seed, DESIGNS))?;
+    let recorded = |x: Vec<f64>| space.encode(&space.decode(&x)).unwrap_or(x);
+    Ok(designs.map(recorded).filter(|x| space.allows(x)))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
-    Algorithm, Config, Design, Deterministic, Discretisation, Event, FrontSearch, GammaPrior,
-    Initial, Journal, KnownHyper, Lengthscales, Measurement, MemoryJournal, Noise, Output,
-    Parameter, Preference, Priors, Problem, Scale, Search, Study, Units,
+    Algorithm, Config, Design, Deterministic, Discretisation, Event, Failures, FrontSearch,
+    GammaPrior, Initial, Journal, KnownHyper, Lengthscales, Measurement, MemoryJournal, Noise,
+    Output, Parameter, Preference, Priors, Problem, Scale, Search, Study, Units,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -158,6 +158,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 units,
                 lengthscales,
                 deterministic,
+                failures: Failures::Learned,
                 discretisation,
                 search,
                 front,

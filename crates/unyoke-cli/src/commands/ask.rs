@@ -9,7 +9,7 @@ use unyoke_view::SuggestionView;
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
-use crate::words::{exact_design, short};
+use crate::words::{exact_design, how_to_tell, short};
 
 /// Arguments of `unyoke ask`.
 #[derive(Debug, Args)]
@@ -78,14 +78,14 @@ fn ask_and_claim(file: &StudyFile, opened: &mut Opened) -> Result<Option<Suggest
 }
 
 fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
-    let Suggestion { evaluation, objective, cost, .. } = suggestion;
+    let Suggestion { evaluation, measurement, outputs, cost, .. } = suggestion;
     let mut words = format!(
-        "evaluation {evaluation}: {objective} at {}, cost {}\n",
+        "evaluation {evaluation}: {measurement} at {}, cost {}\n",
         exact_design(problem, &suggestion.design),
         short(*cost)
     );
-    for note in &suggestion.notes {
-        words.push_str(&format!("  {note}\n"));
+    for remark in suggestion.remarks() {
+        words.push_str(&format!("  {remark}\n"));
     }
-    words + &format!("  then: unyoke tell {evaluation} VALUE")
+    words + &format!("  then: {}", how_to_tell(*evaluation, outputs))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use unyoke::Study;
 use unyoke_run::{
-    Budget, CommandTemplate, Diagnostic, Error, ObjectiveRun, StudyFile, StudyFileError,
+    Budget, CommandTemplate, Diagnostic, Error, MeasurementRun, StudyFile, StudyFileError,
 };
 
 use crate::arguments::StudyArgument;
@@ -58,14 +58,18 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 }
 
 fn found_as_json(file: &StudyFile, begun: Option<&Study>, warnings: &[String]) -> Value {
-    let (parameters, objectives) = (&file.problem.parameters, &file.problem.objectives);
-    let names = |runs: Vec<&ObjectiveRun>| -> Vec<String> {
-        runs.into_iter().map(|run| run.objective.clone()).collect()
+    let problem = &file.problem;
+    let names = |runs: Vec<&MeasurementRun>| -> Vec<String> {
+        runs.into_iter().map(|run| run.measurement.clone()).collect()
     };
+    let initial = file.initial_price();
     json!({
         "ok": true,
-        "parameters": parameters.iter().map(|p| p.name()).collect::<Vec<_>>(),
-        "objectives": objectives.iter().map(|o| &o.name).collect::<Vec<_>>(),
+        "parameters": problem.parameters.iter().map(|p| p.name()).collect::<Vec<_>>(),
+        "objectives": problem.objectives().map(|(_, o)| &o.name).collect::<Vec<_>>(),
+        "constraints": problem.constraints().map(|(_, o)| &o.name).collect::<Vec<_>>(),
+        "measurements": problem.measurements.iter().map(|m| &m.name).collect::<Vec<_>>(),
+        "initial": { "designs": initial.designs, "cost": initial.cost },
         "without_command": names(without_command(file)),
         "program_not_found": names(program_not_found(file)),
         "warnings": warnings,
@@ -83,12 +87,22 @@ fn in_words(file: &StudyFile, begun: Option<&Study>) -> String {
         }
         None => format!("{}, not created yet", file.store),
     };
+    let problem = &file.problem;
+    let mut parts = vec![
+        count(problem.parameters.len(), "parameter"),
+        count(problem.objectives().count(), "objective"),
+    ];
+    match problem.constraints().count() {
+        0 => {}
+        constraints => parts.push(count(constraints, "constraint")),
+    }
+    parts.push(count(problem.measurements.len(), "measurement"));
+    parts.push(limits_in_words(&file.budget));
     format!(
-        "{} is valid: {}, {}, {}, stored in {begun}",
+        "{} is valid: {}, stored in {begun}\n{}",
         file.path().display(),
-        count(file.problem.parameters.len(), "parameter"),
-        count(file.problem.objectives.len(), "objective"),
-        limits_in_words(&file.budget),
+        parts.join(", "),
+        file.initial_price(),
     )
 }
 
@@ -97,35 +111,35 @@ fn warnings(file: &StudyFile) -> Vec<String> {
     let without = without_command(file).into_iter().map(|run| {
         format!(
             "{} has no command: use `unyoke ask` and `unyoke tell`; `unyoke run` needs a command \
-             for each objective",
-            run.objective
+             for each measurement",
+            run.measurement
         )
     });
     let missing = program_not_found(file).into_iter().map(|run| {
         let program = run.command.as_ref().and_then(CommandTemplate::program).unwrap_or_default();
-        format!("{}: the program {program:?} is not found here", run.objective)
+        format!("{}: the program {program:?} is not found here", run.measurement)
     });
-    let scripts = file.run.objectives.iter().filter_map(script_warning);
+    let scripts = file.run.measurements.iter().filter_map(script_warning);
     without.chain(missing).chain(scripts).collect()
 }
 
 /// A value inside a script is no longer one argument: the shell takes it apart.
-fn script_warning(run: &ObjectiveRun) -> Option<String> {
+fn script_warning(run: &MeasurementRun) -> Option<String> {
     let inside = run.command.as_ref()?.parameters_in_scripts();
     let name = inside.first()?;
     Some(format!(
         "{}: {{{name}}} stands inside a shell script, where the shell interprets the value; pass it \
          as an argument: [\"sh\", \"-c\", \"... \\\"$1\\\"\", \"sh\", \"{{{name}}}\"]",
-        run.objective
+        run.measurement
     ))
 }
 
-fn without_command(file: &StudyFile) -> Vec<&ObjectiveRun> {
-    file.run.objectives.iter().filter(|run| run.command.is_none()).collect()
+fn without_command(file: &StudyFile) -> Vec<&MeasurementRun> {
+    file.run.measurements.iter().filter(|run| run.command.is_none()).collect()
 }
 
-fn program_not_found(file: &StudyFile) -> Vec<&ObjectiveRun> {
-    file.run.objectives.iter().filter(|run| !is_found(run)).collect()
+fn program_not_found(file: &StudyFile) -> Vec<&MeasurementRun> {
+    file.run.measurements.iter().filter(|run| !is_found(run)).collect()
 }
 
 fn as_json(mistakes: &StudyFileError) -> Vec<Value> {
@@ -147,7 +161,7 @@ fn limits_in_words(budget: &Budget) -> String {
 
 /// Whether the program of a command seems to be there. Programs whose name depends on the design
 /// are given the benefit of the doubt.
-fn is_found(run: &ObjectiveRun) -> bool {
+fn is_found(run: &MeasurementRun) -> bool {
     let program = run.command.as_ref().and_then(CommandTemplate::program);
     let Some(program) = program else { return true };
     if program.contains('/') {

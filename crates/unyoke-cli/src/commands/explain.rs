@@ -4,7 +4,7 @@ use clap::Args;
 use std::process::ExitCode;
 use unyoke::{Journal, Problem, Study};
 use unyoke_run::{Limits, StudyFile};
-use unyoke_view::{DesignView, ObjectiveView, OptionView, explain_design, explanation, objectives};
+use unyoke_view::{DesignView, OptionView, OutputView, explain_design, explanation, outputs};
 
 use crate::arguments::StudyArgument;
 use crate::commands::front;
@@ -50,7 +50,7 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
         say("nothing more fits into the budget, or every design was evaluated; otherwise:")?;
     }
     let at = design(study.problem(), &next.design);
-    say(&format!("next: {} at {at}, cost {}", next.objective, short(next.cost)))?;
+    say(&format!("next: {} at {at}, cost {}", next.measurement, short(next.cost)))?;
     for note in &next.notes {
         say(&format!("  {note}"))?;
     }
@@ -79,29 +79,36 @@ fn explain_designs<J: Journal>(
     if form == Form::Json {
         return Ok(say_json(&explained)?);
     }
-    let mut table = Table::new(["at", "objective", "expected", "gain", "cost", "gain per cost"]);
+    let mut table = Table::new(["at", "what", "expected", "gain", "cost", "gain per cost"]);
     for one in &explained {
         let at = design(problem, &one.point.design);
-        for row in rows(&objectives(study), one) {
+        for row in rows(&outputs(study), one) {
             table.row(std::iter::once(at.clone()).chain(row));
         }
     }
     Ok(say(&table.right(2..6).to_string())?)
 }
 
-/// A row for each objective, and one for all together where they are measured together.
-fn rows(objectives: &[ObjectiveView], explained: &DesignView) -> Vec<Vec<String>> {
+/// A row for each output, and one for each measurement that is not called as an output is.
+fn rows(outputs: &[OutputView], explained: &DesignView) -> Vec<Vec<String>> {
     let DesignView { point, options } = explained;
-    let alone = objectives.iter().map(|objective| {
-        let option = options.iter().find(|option| option.objectives == [objective.name.as_str()]);
+    let is_named = |option: &OptionView, name: &str| option.measurements == [name];
+    let expected = outputs.iter().map(|output| {
+        let option = options.iter().find(|option| is_named(option, &output.name));
         let worth = option.map_or_else(Default::default, worth_cells);
-        [objective.name.clone(), point.expected(objective)].into_iter().chain(worth).collect()
+        [output.name.clone(), point.expected(output)].into_iter().chain(worth).collect()
     });
-    let together = options.iter().filter(|option| option.objectives.len() > 1).map(|option| {
-        let names = [option.objectives.join(" + "), String::new()];
+    let feasible = point.feasibility.map(|_| {
+        let mut cells = vec!["feasible".to_owned(), point.likely()];
+        cells.resize(5, String::new());
+        cells
+    });
+    let is_other = |option: &&OptionView| !outputs.iter().any(|o| is_named(option, &o.name));
+    let others = options.iter().filter(is_other).map(|option| {
+        let names = [option.measurements.join(" + "), String::new()];
         names.into_iter().chain(worth_cells(option)).collect()
     });
-    alone.chain(together).collect()
+    expected.chain(feasible).chain(others).collect()
 }
 
 /// Gain, cost and gain per cost of an option.
@@ -116,7 +123,7 @@ fn options_table(problem: &Problem, options: &[OptionView], chosen: Option<usize
     for (index, option) in options.iter().enumerate() {
         table.row([
             if chosen == Some(index) { "▶".to_owned() } else { String::new() },
-            option.objectives.join(" + "),
+            option.measurements.join(" + "),
             design(problem, &option.design),
             short(option.gain),
             short(option.cost),

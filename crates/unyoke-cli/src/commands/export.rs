@@ -2,12 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
-use unyoke::{Journal, Problem, Study};
+use unyoke::{Journal, Problem, Record, Study};
 use unyoke_store::Store;
 use unyoke_view::{EvaluationView, evaluations};
 
 use crate::arguments::StudyArgument;
 use crate::cells::to_cell;
+use crate::commands::import::error_column;
 use crate::failure::Failure;
 use crate::output::{Form, say_json, say_raw};
 
@@ -17,7 +18,7 @@ use crate::output::{Form, say_json, say_raw};
   unyoke export > evaluations.csv              a row for each evaluation
   unyoke export --json > evaluations.json      the same as JSON
   unyoke export --as designs > designs.csv     a row for each design; `unyoke import` reads it
-  unyoke export --as journal > journal.jsonl   everything, as it was written
+  unyoke export --as journal > journal.jsonl   every event, in the format of today
 
 A text that a spreadsheet would take for a formula is written with an apostrophe before it;
 `unyoke import` takes it off again.")]
@@ -51,8 +52,10 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         (What::Designs, _) => say_raw(&csv(by_design(problem, &evaluations))?)?,
         (What::Journal, _) => {
             let records = store.read(0).map_err(unyoke::Error::from)?;
+            // Whatever format they are kept in, this is how they are written today.
+            let today = records.into_iter().map(|record| Record::from(record.event));
             let lines: serde_json::Result<Vec<String>> =
-                records.iter().map(serde_json::to_string).collect();
+                today.map(|record| serde_json::to_string(&record)).collect();
             say_raw(&lines.map_err(std::io::Error::from)?.join("\n"))?;
         }
     }
@@ -79,44 +82,97 @@ fn parameter_values(problem: &Problem, evaluation: &EvaluationView) -> Vec<Strin
     problem.parameters.iter().map(text).collect()
 }
 
+/// The columns of outputs: each that is measured, and its standard error if any value has one.
+struct Columns {
+    /// The output, and whether the column is of its standard errors.
+    columns: Vec<(String, Shown)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    Value,
+    Error,
+}
+
+impl Columns {
+    fn new(problem: &Problem, evaluations: &[EvaluationView]) -> Self {
+        let has_errors = |name: &str| {
+            let readings = evaluations.iter().filter_map(|e| e.values.get(name));
+            readings.into_iter().any(|reading| reading.sd.is_some())
+        };
+        let measured = problem.outputs.iter().filter(|output| output.formula.is_none());
+        let of = |output: &unyoke::Output| {
+            let error = has_errors(&output.name).then(|| (output.name.clone(), Shown::Error));
+            std::iter::once((output.name.clone(), Shown::Value)).chain(error)
+        };
+        Self { columns: measured.flat_map(of).collect() }
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.columns.iter().map(|(name, shown)| match shown {
+            Shown::Value => name.clone(),
+            Shown::Error => error_column(name),
+        })
+    }
+
+    /// What an evaluation has to say in each column; blank where not measured.
+    fn cells(&self, evaluation: &EvaluationView) -> Vec<String> {
+        let cell = |(name, shown): &(String, Shown)| {
+            let reading = evaluation.values.get(name)?;
+            let number = match shown {
+                Shown::Value => Some(reading.value),
+                Shown::Error => reading.sd,
+            };
+            number.map(|number| number.to_string())
+        };
+        self.columns.iter().map(|column| cell(column).unwrap_or_default()).collect()
+    }
+}
+
 fn by_evaluation(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<String>> {
-    let fields = ["evaluation", "objective", "status", "value", "cost", "origin", "reason"];
-    let head = fields.map(str::to_owned).into_iter().chain(parameter_names(problem)).collect();
+    let columns = Columns::new(problem, evaluations);
+    let fields = ["evaluation", "measurement", "status", "cost", "spent", "origin", "reason"];
+    let head = fields.map(str::to_owned).into_iter();
+    let head = head.chain(parameter_names(problem)).chain(columns.names()).collect();
     let row = |e: &EvaluationView| {
         let own = [
             e.evaluation.to_string(),
-            e.objective.clone(),
+            e.measurement.clone().unwrap_or_default(),
             e.status.word().to_owned(),
-            e.value.map_or_else(String::new, |value| value.to_string()),
             e.cost.to_string(),
+            e.spent.to_string(),
             e.origin.word().to_owned(),
             e.reason.clone().unwrap_or_default(),
         ];
-        own.into_iter().chain(parameter_values(problem, e)).collect()
+        own.into_iter().chain(parameter_values(problem, e)).chain(columns.cells(e)).collect()
     };
     std::iter::once(head).chain(evaluations.iter().map(row)).collect()
 }
 
 /// Designs in the order in which they were first met; a design has as many rows as its most often
-/// measured objective has values.
+/// measured output has values.
 fn by_design(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<String>> {
-    let objectives: Vec<&str> = problem.objectives.iter().map(|o| o.name.as_str()).collect();
-    let names = objectives.iter().map(|name| (*name).to_owned());
-    let mut rows: Vec<Vec<String>> = vec![parameter_names(problem).chain(names).collect()];
+    let columns = Columns::new(problem, evaluations);
+    let mut rows: Vec<Vec<String>> =
+        vec![parameter_names(problem).chain(columns.names()).collect()];
     let width = problem.parameters.len();
-    for evaluation in evaluations {
-        let place = objectives.iter().position(|name| *name == evaluation.objective);
-        let (Some(value), Some(place)) = (evaluation.value, place) else { continue };
-        let (values, column) = (parameter_values(problem, evaluation), width + place);
-        let free = |row: &&mut Vec<String>| row[..width] == values && row[column].is_empty();
-        match rows.iter_mut().skip(1).find(free) {
-            Some(row) => row[column] = value.to_string(),
-            None => {
-                let mut row = values;
-                row.resize(width + objectives.len(), String::new());
-                row[column] = value.to_string();
-                rows.push(row);
+    for evaluation in evaluations.iter().filter(|e| !e.values.is_empty()) {
+        let (values, cells) = (parameter_values(problem, evaluation), columns.cells(evaluation));
+        // Values that were measured together stay together.
+        let is_free = |row: &&mut Vec<String>| {
+            let taken = row[width..].iter().zip(&cells);
+            row[..width] == values
+                && taken.into_iter().all(|(old, new)| old.is_empty() || new.is_empty())
+        };
+        match rows.iter_mut().skip(1).find(is_free) {
+            Some(row) => {
+                for (old, new) in row[width..].iter_mut().zip(cells) {
+                    if !new.is_empty() {
+                        *old = new;
+                    }
+                }
             }
+            None => rows.push(values.into_iter().chain(cells).collect()),
         }
     }
     rows

@@ -19,7 +19,8 @@ use crate::words::value;
   unyoke front --json | jq '.points[0].design'
 
 Each value is the expected one ± one standard deviation; * marks what was measured there. Of an
-objective with fewer than two values nothing is known.")]
+output with fewer than two values nothing is known. \"feasible\" is the probability that all
+constraints hold and no run fails.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -54,15 +55,18 @@ pub(crate) fn refuse_without_values<J: Journal>(study: &Study<J>) -> Result<(), 
 
 /// The front as a table, sorted by its first objective.
 pub(crate) fn table(front: &FrontView) -> String {
-    let titles = front.objectives.iter().map(|objective| objective.title());
-    let mut table = Table::new(front.parameters.iter().cloned().chain(titles));
+    let titles = front.outputs.iter().map(|output| output.title());
+    let feasible = front.has_feasibility().then(|| "feasible".to_owned());
+    let mut table = Table::new(front.parameters.iter().cloned().chain(titles).chain(feasible));
     for point in front.sorted() {
         table.row(cells(front, point));
     }
-    table.right(0..front.parameters.len() + front.objectives.len()).to_string()
+    table.right(0..front.parameters.len() + front.outputs.len() + 1).to_string()
 }
 
 fn cells(front: &FrontView, point: &PointView) -> Vec<String> {
     let design = front.parameters.iter().map(|name| value(point.design.get(name)));
-    design.chain(front.objectives.iter().map(|objective| point.expected(objective))).collect()
+    let expected = front.outputs.iter().map(|output| point.expected(output));
+    let feasible = front.has_feasibility().then(|| point.likely());
+    design.chain(expected).chain(feasible).collect()
 }

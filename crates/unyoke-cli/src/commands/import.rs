@@ -6,7 +6,7 @@ use serde_json::json;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use unyoke::{Design, Parameter, Problem, Study, near};
+use unyoke::{Design, Output, Parameter, Problem, Reading, Study, near};
 
 use crate::arguments::StudyOption;
 use crate::cells::from_cell;
@@ -21,14 +21,15 @@ use crate::words::{count, with_value};
   unyoke import old.csv --skip-bad      leaves out rows with mistakes
   other-program | unyoke import -
 
-The first line names the columns: all parameters, and the objectives that were measured:
+The first line names the columns: all parameters, and the outputs that were measured:
 
   length,material,mass,deflection
   0.5,oak,1.25,
   0.7,steel,,0.031
 
-A blank cell means that this objective was not measured there. Nothing is imported unless all rows
-are valid. Values that the study has already are left out, so a file may be imported again.")]
+A blank cell means that this output was not measured there. A column mass.sd may have the standard
+errors of mass. Nothing is imported unless all rows are valid. Values that the study has already are
+left out, so a file may be imported again.")]
 pub(crate) struct Arguments {
     /// The CSV file; - reads standard input.
     csv: PathBuf,
@@ -39,8 +40,8 @@ pub(crate) struct Arguments {
     study: StudyOption,
 }
 
-/// One value of one objective at one design.
-type Measured = (Design, String, f64);
+/// One value of one output at one design.
+type Measured = (Design, String, Reading);
 
 /// What a file holds, and what is wrong with it.
 #[derive(Debug, Default)]
@@ -124,14 +125,29 @@ fn read(text: &str, problem: &Problem) -> Result<Content, Failure> {
 
 /// The name that a column has. Blanks around it belong to it only if there is such a name.
 fn column_name(cell: &str, problem: &Problem) -> String {
-    let parameters = problem.parameters.iter().map(Parameter::name);
-    let mut names = parameters.chain(problem.objectives.iter().map(|o| o.name.as_str()));
     let name = from_cell(cell);
-    if names.any(|known| known == name) {
-        name.to_owned()
-    } else {
-        from_cell(cell.trim()).to_owned()
+    match column_names(problem).iter().any(|known| known == name) {
+        true => name.to_owned(),
+        false => from_cell(cell.trim()).to_owned(),
     }
+}
+
+/// The outputs that can be measured.
+fn measured(problem: &Problem) -> impl Iterator<Item = &Output> {
+    problem.outputs.iter().filter(|output| output.formula.is_none())
+}
+
+/// The names that columns may have.
+fn column_names(problem: &Problem) -> Vec<String> {
+    let parameters = problem.parameters.iter().map(|parameter| parameter.name().to_owned());
+    let outputs = measured(problem).map(|output| output.name.clone());
+    let errors = measured(problem).map(|output| error_column(&output.name));
+    parameters.chain(outputs).chain(errors).collect()
+}
+
+/// The column with the standard errors of an output.
+pub(crate) fn error_column(output: &str) -> String {
+    format!("{output}.sd")
 }
 
 /// The text of a cell. Blanks around it belong to it only if there is such a choice.
@@ -145,17 +161,17 @@ fn cell_text<'a>(cell: &'a str, parameter: &Parameter) -> &'a str {
     }
 }
 
-/// Columns must be parameters or objectives, and all parameters must be there.
+/// Columns must be parameters or outputs, and all parameters must be there.
 fn check_columns(head: &StringRecord, problem: &Problem) -> Result<(), Failure> {
     let parameters = || problem.parameters.iter().map(Parameter::name);
-    let objectives = || problem.objectives.iter().map(|objective| objective.name.as_str());
-    let known = || parameters().chain(objectives());
+    let known = column_names(problem);
+    let known = || known.iter().map(String::as_str);
     let mut wrong: Vec<String> = vec![];
     for (i, column) in head.iter().enumerate() {
         if !known().any(|name| name == column) {
             let hint = near(column, known())
                 .map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-            wrong.push(format!("{column:?} is neither a parameter nor an objective{hint}"));
+            wrong.push(format!("{column:?} is neither a parameter nor a measured output{hint}"));
         } else if head.iter().take(i).any(|earlier| earlier == column) {
             wrong.push(format!("there are two columns {column:?}"));
         }
@@ -189,18 +205,28 @@ fn row(
         }
     }
     let mut results = vec![];
-    for objective in &problem.objectives {
-        let (name, text) = (&objective.name, cell(&objective.name).trim());
+    for Output { name, .. } in measured(problem) {
+        let (text, error) = (cell(name).trim(), error_column(name));
+        let sd = match cell(&error).trim() {
+            "" => None,
+            _ if text.is_empty() => {
+                return Err(format!("{error} has a value, but {name} has none"));
+            }
+            sd => Some(number(&error, sd, "its error is not known")?),
+        };
         if text.is_empty() {
             continue;
         }
-        let value: f64 = text.parse().map_err(|_| {
-            format!("{name} is {text:?}, but must be a number, or blank if it was not measured")
-        })?;
-        trial.tell_result(design.clone(), name, value).map_err(|error| error.to_string())?;
-        results.push((design.clone(), name.clone(), value));
+        let reading = Reading { value: number(name, text, "it was not measured")?, sd };
+        trial.tell_result(design.clone(), name, reading).map_err(|error| error.to_string())?;
+        results.push((design.clone(), name.clone(), reading));
     }
     Ok(results)
+}
+
+fn number(name: &str, text: &str, blank: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| format!("{name} is {text:?}, but must be a number, or blank if {blank}"))
 }
 
 /// Whether a number of a design is beyond the bounds of its parameter.

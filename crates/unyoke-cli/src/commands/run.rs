@@ -35,7 +35,7 @@ again by the next run. Three times: the program ends at once and leaves what run
 next run to find. If the program is killed, commands go on; the next run finds their results.
 Several programs may run one study: they share the work.
 
-The exit code is 0 if the run ended as planned, 1 if an objective never gave a value, 130 after Ctrl-C.")]
+The exit code is 0 if the run ended as planned, 1 if a measurement never gave a value, 130 after Ctrl-C.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -175,12 +175,9 @@ fn judge(
 ) -> Result<ExitCode, Failure> {
     match &summary.ending {
         Ending::Interrupted => Err(Failure::Interrupted),
-        Ending::CannotStart { objective, reason } => {
-            Err(Failure::Refused(format!("{objective} cannot be measured: {reason}")))
+        ending @ (Ending::CannotStart { .. } | Ending::Failing(_)) => {
+            Err(Failure::Refused(ending.to_string()))
         }
-        Ending::Failing { objective, times, reason } => Err(Failure::Refused(format!(
-            "{objective} failed {times} times and never gave a value, the last time because: {reason}"
-        ))),
         _ => match never_worked(study) {
             Some(reason) => Err(Failure::Refused(reason)),
             None => report.map(|_| ExitCode::SUCCESS),
@@ -188,16 +185,24 @@ fn judge(
     }
 }
 
-/// What to say of an objective that failed whenever it was evaluated.
+/// What to say of a measurement that failed whenever it was made.
 fn never_worked(study: &Study) -> Option<String> {
-    study.problem().objectives.iter().enumerate().find_map(|(m, objective)| {
-        let of = || study.evaluations().iter().filter(move |e| e.objective == m);
-        let reason = of().rev().find_map(|e| match &e.status {
-            Status::Failed(reason) => Some(reason),
+    let (problem, evaluations) = (study.problem(), study.evaluations());
+    problem.measurements.iter().enumerate().find_map(|(m, measurement)| {
+        let reason = evaluations.iter().rev().find_map(|e| match &e.status {
+            Status::Failed(reason) if e.measurement == Some(m) => Some(reason),
             _ => None,
         })?;
-        let worked = of().any(|e| matches!(e.status, Status::Told(_)));
-        (!worked).then(|| format!("{} never gave a value, because: {reason}", objective.name))
+        // Values from elsewhere will do.
+        let outputs = problem.outputs_of(m);
+        let worked =
+            evaluations.iter().any(|e| outputs.iter().any(|output| e.reading(*output).is_some()));
+        (!worked).then(|| {
+            format!(
+                "{} never gave a value, because: {reason}; mend the command, then `unyoke retry`",
+                measurement.name
+            )
+        })
     })
 }
 
@@ -225,8 +230,8 @@ fn in_words(ending: &Ending) -> String {
         Ending::WallTime => "the time is over".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
-        Ending::Failing { objective, .. } => format!("{objective} never worked"),
-        Ending::CannotStart { objective, .. } => format!("{objective} cannot be measured"),
+        Ending::Failing(failing) => format!("{} never worked", failing.measurement),
+        Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),
         _ => "ended".to_owned(),
     }
 }

@@ -4,12 +4,12 @@ use clap::Args;
 use std::process::ExitCode;
 use unyoke_run::{BY_HAND, Layout, Looked, StudyFile, is_gone};
 use unyoke_store::{LeaseState, LeaseStatus, Store};
-use unyoke_view::{Custody, PendingView, Plan, StatusView, Worker, status};
+use unyoke_view::{Custody, OutputStatus, PendingView, Plan, StatusView, Worker, status};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{count, direction, exact_design, is_over_budget, short, spent_of};
+use crate::words::{cost, count, exact_design, how_to_tell, is_over_budget, short, spent_of};
 
 /// Arguments of `unyoke status`.
 #[derive(Debug, Args)]
@@ -71,24 +71,10 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
         text +=
             "the budget was lowered, or evaluations that had been withdrawn were made after all\n";
     }
-    for (objective, most) in &status.plan.evaluations {
-        text += &format!("at most {} of {objective}\n", count(*most as usize, "evaluation"));
+    for (measurement, most) in &status.plan.evaluations {
+        text += &format!("at most {} of {measurement}\n", count(*most as usize, "evaluation"));
     }
-    let head = ["objective", "direction", "cost", "values", "failed", "pending", "spent", "best"];
-    let mut table = Table::new(head);
-    for o in &status.objectives {
-        table.row([
-            o.name.clone(),
-            direction(o.direction).to_owned(),
-            short(o.cost),
-            o.values.to_string(),
-            o.failed.to_string(),
-            o.pending.to_string(),
-            short(o.spent),
-            o.best.map_or_else(|| "-".to_owned(), short),
-        ]);
-    }
-    text += &format!("{}\n", table.right(2..8));
+    text += &format!("{}\n\n{}\n", measurements(status), outputs(status));
     for pending in &status.pending {
         text += &pending_in_words(file, pending);
     }
@@ -99,15 +85,46 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
     text
 }
 
+fn measurements(status: &StatusView) -> Table {
+    let head = ["measurement", "gives", "cost", "completed", "failed", "pending", "spent"];
+    let mut table = Table::new(head);
+    for m in &status.measurements {
+        table.row([
+            m.name.clone(),
+            m.outputs.join(", "),
+            cost(&m.cost),
+            m.completed.to_string(),
+            m.failed.to_string(),
+            m.pending.to_string(),
+            short(m.spent),
+        ]);
+    }
+    table.right(2..7)
+}
+
+fn outputs(status: &StatusView) -> Table {
+    let mut table = Table::new(["output", "wanted", "values", "best"]);
+    for OutputStatus { output, best } in &status.outputs {
+        let values = match &output.formula {
+            Some(_) => "formula".to_owned(),
+            None => output.values.to_string(),
+        };
+        let best = best.map_or_else(|| "-".to_owned(), short);
+        table.row([output.name.clone(), output.wish.words(), values, best]);
+    }
+    table.right(2..4)
+}
+
 fn pending_in_words(file: &StudyFile, pending: &PendingView) -> String {
+    let outputs = file.measurement_run(&pending.measurement).map_or(&[][..], |run| &run.outputs);
     let who = match pending.owner.as_deref() {
         Some(BY_HAND) => format!(
-            "asked for by hand; record its result: unyoke tell {} VALUE",
-            pending.evaluation
+            "asked for by hand; record its result: {}",
+            how_to_tell(pending.evaluation, outputs)
         ),
         Some(owner) => format!("running, by {owner}"),
         None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
     let at = exact_design(&file.problem, &pending.design);
-    format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.objective)
+    format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.measurement)
 }

@@ -80,7 +80,9 @@ impl<'a> Audit<'a> {
 
     fn told(&self) -> BTreeMap<u64, f64> {
         let told = |event: &Event| match event {
-            Event::Told { evaluation, value } => Some((*evaluation, *value)),
+            Event::Measured { evaluation, values, .. } => {
+                Some((*evaluation, values.values().next()?.value))
+            }
             _ => None,
         };
         self.events.iter().filter_map(told).collect()
@@ -139,7 +141,7 @@ impl<'a> Audit<'a> {
                 Event::Asked { evaluation, .. } => {
                     settled.entry(*evaluation).or_insert(0);
                 }
-                Event::Told { evaluation, .. }
+                Event::Measured { evaluation, .. }
                 | Event::Failed { evaluation, .. }
                 | Event::Withdrawn { evaluation } => *settled.entry(*evaluation).or_insert(0) += 1,
                 _ => {}
@@ -159,7 +161,7 @@ impl<'a> Audit<'a> {
         const TRIES: usize = 6;
         for event in self.events.clone() {
             let (evaluation, reason) = match event {
-                Event::Failed { evaluation, reason } => (evaluation, reason),
+                Event::Failed { evaluation, reason, .. } => (evaluation, reason),
                 Event::Withdrawn { evaluation } => (evaluation, "withdrawn".to_owned()),
                 _ => continue,
             };
@@ -179,7 +181,7 @@ impl<'a> Audit<'a> {
         for event in &self.events {
             match event {
                 Event::Asked { evaluation, cost, .. } => drop(costs.insert(*evaluation, *cost)),
-                Event::Told { evaluation, .. } | Event::Failed { evaluation, .. } => {
+                Event::Measured { evaluation, .. } | Event::Failed { evaluation, .. } => {
                     settled += costs[evaluation];
                 }
                 _ => {}
@@ -239,7 +241,8 @@ fn values(place: &Place, folder: usize) -> Vec<Value> {
             let Ok(text) = fs::read_to_string(&path) else { continue };
             let exit: serde_json::Value = serde_json::from_str(&text).unwrap();
             let attempt = u32::try_from(attempt).unwrap();
-            let value = exit["value"].as_f64();
+            let value =
+                exit["values"].as_object().and_then(|values| values.values().next()?.as_f64());
             values.extend(value.map(|value| Value { evaluation, attempt, folder, value }));
         }
     }

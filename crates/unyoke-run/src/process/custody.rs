@@ -13,7 +13,8 @@ use unyoke::{Evaluation, Study};
 use unyoke_store::{Lease, Location, Store};
 
 use super::folder;
-use super::outcome::{Outcome, paid};
+use super::outcome::{Outcome, Spent};
+use super::spec::Asked;
 use crate::error::{Error, Result};
 
 /// Where the study is, with its password: in the environment of the supervisor, which only its own
@@ -105,7 +106,7 @@ impl Custody {
             let index = usize::try_from(evaluation).ok();
             index.and_then(|index| study.evaluations().get(index).cloned())
         };
-        let result = match paid_for(&study, known(&study), outcome) {
+        let result = match self.paid(&study, known(&study), outcome) {
             Some(cost) => measured.outcome(study.problem()).cost(cost),
             None => measured.outcome(study.problem()),
         };
@@ -122,13 +123,29 @@ impl Custody {
         }
         Ok(store.release(&entrusted.lease())?)
     }
-}
 
-/// What an evaluation really cost, where that is known.
-fn paid_for(study: &Study<Store>, known: Option<Evaluation>, outcome: &Outcome) -> Option<f64> {
-    let measurement = study.problem().measurements.get(known?.measurement?)?;
-    let cost = study.cost(&measurement.name).ok()?;
-    paid(cost, outcome.duration, outcome.cost)
+    /// What an evaluation really cost, where that is known.
+    fn paid(
+        &self,
+        study: &Study<Store>,
+        known: Option<Evaluation>,
+        outcome: &Outcome,
+    ) -> Option<f64> {
+        let known = known?;
+        let measurement = study.problem().measurements.get(known.measurement?)?;
+        let mut spent = Spent::default();
+        for attempt in 1..outcome.attempt {
+            let folder = self.folder.with_file_name(attempt.to_string());
+            let asked: Option<Asked> =
+                folder::read_json(&folder.join(folder::DESIGN)).ok().flatten();
+            let ended: Option<Outcome> =
+                folder::read_json(&folder.join(folder::EXIT)).ok().flatten();
+            let is_current = asked.is_some_and(|asked| asked.retry == known.retried);
+            ended.iter().filter(|_| is_current).for_each(|ended| spent.add(ended));
+        }
+        spent.add(outcome);
+        spent.paid(study.cost(&measurement.name).ok()?)
+    }
 }
 
 /// Renews a lease; what fails is tried again at the next beat.

@@ -94,12 +94,38 @@ impl std::fmt::Display for Measured {
     }
 }
 
-/// What an evaluation really cost, where that is known: how long it ran if that is its cost,
-/// otherwise what it said.
-pub(crate) fn paid(cost: &Cost, duration: Duration, said: Option<f64>) -> Option<f64> {
-    match cost {
-        Cost::Learned(LearnedCost { learn: CostSource::Time, .. }) => Some(duration.as_secs_f64()),
-        _ => said,
+/// What attempts at an evaluation took, all that ended by themselves together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Spent {
+    /// How long they ran.
+    pub(crate) duration: Duration,
+    /// What they said they cost.
+    pub(crate) cost: Option<f64>,
+}
+
+impl Spent {
+    /// Adds an attempt, unless it was stopped or never began.
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        let is_spent = |failure: &Failure| *failure != Failure::Stopped && !failure.never_began();
+        if !outcome.result.as_ref().err().is_none_or(is_spent) {
+            return;
+        }
+        self.duration += outcome.duration;
+        self.cost = match (self.cost, outcome.cost) {
+            (Some(before), Some(cost)) => Some(before + cost),
+            (before, cost) => before.or(cost),
+        };
+    }
+
+    /// What an evaluation really cost, where that is known: how long it ran if that is its cost,
+    /// otherwise what it said.
+    pub(crate) fn paid(&self, cost: &Cost) -> Option<f64> {
+        match cost {
+            Cost::Learned(LearnedCost { learn: CostSource::Time, .. }) => {
+                Some(self.duration.as_secs_f64())
+            }
+            _ => self.cost,
+        }
     }
 }
 
@@ -451,11 +477,11 @@ mod tests {
 
     #[test]
     fn time_is_paid_where_it_is_the_cost_and_what_was_said_elsewhere() {
-        let second = Duration::from_secs(1);
-        assert_eq!(paid(&Cost::time(5.0), second, Some(3.0)), Some(1.0));
-        assert_eq!(paid(&Cost::reported(5.0), second, Some(3.0)), Some(3.0));
-        assert_eq!(paid(&Cost::Constant(5.0), second, Some(3.0)), Some(3.0));
-        assert_eq!(paid(&Cost::Constant(5.0), second, None), None);
+        let spent = Spent { duration: Duration::from_secs(1), cost: Some(3.0) };
+        assert_eq!(spent.paid(&Cost::time(5.0)), Some(1.0));
+        assert_eq!(spent.paid(&Cost::reported(5.0)), Some(3.0));
+        assert_eq!(spent.paid(&Cost::Constant(5.0)), Some(3.0));
+        assert_eq!(Spent { cost: None, ..spent }.paid(&Cost::Constant(5.0)), None);
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! What to do next about an evaluation, given what its attempts left on disk.
 
-use std::time::Duration;
-
 use unyoke::Evaluation;
 
 use crate::error::{Error, Result};
-use crate::process::{Attempt, Begun, Death, Failure, Layout, Measured, Outcome, Relation, State};
+use crate::process::{Attempt, Begun, Death, Failure, Layout, Measured, Relation, Spent, State};
 
 /// How often an evaluation is tried again whose supervisor vanished: machines may go down, but a
 /// command that takes them down with it each time must come to an end.
@@ -34,25 +32,6 @@ pub(super) struct Settled {
     /// What was measured, or why there is nothing.
     pub(super) result: Result<Measured, String>,
     pub(super) spent: Spent,
-}
-
-/// What attempts at an evaluation took, all that ended by themselves together.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Spent {
-    /// How long they ran.
-    pub(super) duration: Duration,
-    /// What they said they cost.
-    pub(super) cost: Option<f64>,
-}
-
-impl Spent {
-    fn add(&mut self, outcome: &Outcome) {
-        self.duration += outcome.duration;
-        self.cost = match (self.cost, outcome.cost) {
-            (Some(before), Some(cost)) => Some(before + cost),
-            (before, cost) => before.or(cost),
-        };
-    }
 }
 
 /// How often an evaluation may be tried, and was.
@@ -149,6 +128,7 @@ mod tests {
     use super::*;
     use std::fs::{self, File};
     use std::path::{Path, PathBuf};
+    use std::time::Duration;
     use tempfile::TempDir;
     use unyoke::{Design, Status};
 

@@ -17,8 +17,7 @@ const FAILURES: usize = 20;
 impl StudyReport {
     /// The report as a page.
     pub fn page(&self) -> Page {
-        let values =
-            self.evaluations.iter().filter(|e| e.status == EvaluationStatus::Completed).count();
+        let values = self.evaluations.iter().map(|e| e.values.len()).sum();
         let sections = [
             self.trade_offs_section(),
             self.designs_section(),
@@ -78,7 +77,7 @@ impl StudyReport {
 
     fn spending_section(&self) -> Section {
         let values = "What each evaluation gave, at the total cost reached with it.";
-        let spending = "When each objective was evaluated, and what it has cost so far.";
+        let spending = "When each measurement was made, and what it has cost so far.";
         let mut shown = figures(values, Some(self.values_picture()));
         shown.extend(figures(spending, Some(self.spending_picture())));
         Section {
@@ -93,20 +92,20 @@ impl StudyReport {
         let payments = self.payments();
         let spent: f64 = payments.iter().map(|payment| payment.cost).sum();
         let row = |(place, name): (usize, String)| {
-            let of: Vec<&Payment> = payments.iter().filter(|p| p.objective == place).collect();
+            let of: Vec<&Payment> = payments.iter().filter(|p| p.measurement == place).collect();
             let cost: f64 = of.iter().map(|payment| payment.cost).sum();
-            let failed = of.iter().filter(|payment| payment.value.is_none()).count();
+            let failed = of.iter().filter(|payment| payment.is_failed()).count();
             let share = if spent > 0.0 { 100.0 * cost / spent } else { 0.0 };
             let share = format!("{share:.0} %");
             let cells = [name, of.len().to_string(), failed.to_string(), short(cost), share];
             cells.map(Cell::Plain).to_vec()
         };
         Table {
-            caption: "What was spent on each objective.".into(),
-            head: ["objective", "evaluations", "failed", "cost", "share"]
+            caption: "What was spent on each measurement.".into(),
+            head: ["measurement", "evaluations", "failed", "cost", "share"]
                 .map(str::to_owned)
                 .to_vec(),
-            rows: self.objective_names().into_iter().enumerate().map(row).collect(),
+            rows: self.measurement_names().into_iter().enumerate().map(row).collect(),
         }
     }
 
@@ -116,12 +115,13 @@ impl StudyReport {
         let row = |e: &EvaluationView| {
             let reason = e.reason.clone().unwrap_or_default();
             let at = design(self.parameter_names(), &e.design);
-            let cells = [e.evaluation.to_string(), e.objective.clone(), reason, at];
+            let measurement = e.measurement.clone().unwrap_or_default();
+            let cells = [e.evaluation.to_string(), measurement, reason, at];
             cells.map(Cell::Plain).to_vec()
         };
         let table = Table {
             caption: format!("The last failures, at most {FAILURES}. They count as spent."),
-            head: ["evaluation", "objective", "reason", "design"].map(str::to_owned).to_vec(),
+            head: ["evaluation", "measurement", "reason", "design"].map(str::to_owned).to_vec(),
             rows: failed.take(FAILURES).map(row).collect(),
         };
         (!table.rows.is_empty()).then(|| Section {
@@ -149,7 +149,7 @@ impl StudyReport {
     fn next_section(&self) -> Section {
         let next = &self.next.next;
         let at = design(self.parameter_names(), &next.design);
-        let mut text = format!("{} at {at}, for a cost of {}.", next.objective, short(next.cost));
+        let mut text = format!("{} at {at}, for a cost of {}.", next.measurement, short(next.cost));
         if !self.next.possible {
             text = format!("Nothing more fits into the budget. With more to spend: {text}");
         }
@@ -172,7 +172,7 @@ impl StudyReport {
                 false => Cell::Plain(text),
             };
             vec![
-                cell(option.objectives.join(" + ")),
+                cell(option.measurements.join(" + ")),
                 cell(short(option.gain)),
                 cell(short(option.cost)),
                 cell(short(option.gain_per_cost)),
@@ -184,7 +184,7 @@ impl StudyReport {
             ["evaluate", "expected gain", "cost", "gain per cost", "break-even cost", "where"];
         Table {
             caption:
-                "The best that was found for each objective. At its break-even cost an option \
+                "The best that was found for each measurement. At its break-even cost an option \
                       would be worth as much as the best of the others."
                     .into(),
             head: head.map(str::to_owned).to_vec(),
@@ -198,21 +198,25 @@ fn figures(caption: &str, picture: Option<Picture>) -> Vec<Figure> {
 }
 
 fn front_table(front: &FrontView) -> Table {
-    let titles = front.objectives.iter().map(|objective| objective.title());
+    let titles = front.outputs.iter().map(|output| output.title());
     let parameters = front.parameters.iter().cloned();
+    let feasible = front.has_feasibility().then(|| "feasible".to_owned());
     Table {
         caption: "The front: expected values ± one standard deviation; * was measured there."
             .into(),
-        head: std::iter::once("design".to_owned()).chain(titles).chain(parameters).collect(),
+        head: std::iter::once("design".to_owned())
+            .chain(titles)
+            .chain(feasible)
+            .chain(parameters)
+            .collect(),
         rows: front.sorted().into_iter().enumerate().map(|(i, p)| front_row(front, i, p)).collect(),
     }
 }
 
 fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
-    let forecasts = front.objectives.iter().map(|objective| {
-        let measured =
-            point.objectives.get(&objective.name).is_some_and(|f| !f.measured.is_empty());
-        let text = point.expected(objective);
+    let forecasts = front.outputs.iter().map(|output| {
+        let measured = point.outputs.get(&output.name).is_some_and(|f| !f.measured.is_empty());
+        let text = point.expected(output);
         if measured { Cell::Best(text) } else { Cell::Plain(text) }
     });
     let parameters = front
@@ -220,5 +224,6 @@ fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
         .iter()
         .map(|name| Cell::Plain(point.design.get(name).map_or_else(|| "?".to_owned(), value)));
     let number = Cell::Plain((index + 1).to_string());
-    std::iter::once(number).chain(forecasts).chain(parameters).collect()
+    let feasible = front.has_feasibility().then(|| Cell::Plain(point.likely()));
+    std::iter::once(number).chain(forecasts).chain(feasible).chain(parameters).collect()
 }

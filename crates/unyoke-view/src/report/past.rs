@@ -7,7 +7,7 @@ use unyoke_math::pareto::hypervolume;
 use super::POINTS;
 use crate::figures::Moment;
 use crate::front::{FrontView, PointView, front};
-use crate::objective::ObjectiveView;
+use crate::output::OutputView;
 
 /// At how many moments the past is looked at.
 const MOMENTS: usize = 12;
@@ -59,12 +59,13 @@ fn moment(records: &[Record]) -> unyoke::Result<Past> {
 
 /// The share of a box around all fronts that each of them dominates.
 fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
-    let Some(objectives) = fronts.first().map(|front| &front.objectives) else {
+    let Some(objectives) = fronts.first().map(|front| front.objectives().collect::<Vec<_>>())
+    else {
         return Ok(vec![]);
     };
     let all: Vec<&PointView> = fronts.iter().flat_map(|front| &front.points).collect();
     let sides: Vec<(f64, f64)> = objectives.iter().map(|o| side(o, &all)).collect();
-    let share = |objective: &ObjectiveView, (low, high): (f64, f64), point: &PointView| {
+    let share = |objective: &OutputView, (low, high): (f64, f64), point: &PointView| {
         if high > low { (gain(objective, point) - low) / (high - low) } else { 1.0 }
     };
     let row = |point: &PointView| -> Vec<f64> {
@@ -78,16 +79,16 @@ fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
 }
 
 /// What is expected of an objective at a design, so that more is better.
-fn gain(objective: &ObjectiveView, point: &PointView) -> f64 {
-    let mean = point.objectives.get(&objective.name).map_or(f64::NAN, |forecast| forecast.mean);
-    match objective.direction {
-        Direction::Minimise => -mean,
-        Direction::Maximise => mean,
+fn gain(objective: &OutputView, point: &PointView) -> f64 {
+    let mean = point.outputs.get(&objective.name).map_or(f64::NAN, |forecast| forecast.mean);
+    match objective.wish.direction {
+        Some(Direction::Minimise) => -mean,
+        _ => mean,
     }
 }
 
 /// The least and the most that is expected of an objective.
-fn side(objective: &ObjectiveView, points: &[&PointView]) -> (f64, f64) {
+fn side(objective: &OutputView, points: &[&PointView]) -> (f64, f64) {
     let gains = || points.iter().map(|point| gain(objective, point));
     (gains().fold(f64::INFINITY, f64::min), gains().fold(f64::NEG_INFINITY, f64::max))
 }
@@ -96,27 +97,26 @@ fn side(objective: &ObjectiveView, points: &[&PointView]) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::front::ForecastView;
-    use unyoke::Design;
+    use unyoke::{Design, Role};
 
     #[test]
     fn a_front_that_dominates_more_of_the_box_has_the_larger_volume() {
-        let objective = |name: &str, direction| ObjectiveView {
+        let objective = |name: &str, direction| OutputView {
             name: name.into(),
-            direction,
+            wish: Role::Objective(direction).into(),
+            formula: None,
             deterministic: true,
             values: 3,
         };
         let point = |f: f64, g: f64| {
-            let forecast = |mean| ForecastView { mean, sd: 0.0, measured: vec![] };
-            let objectives = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))];
-            PointView { design: Design::new(), objectives: objectives.into() }
+            let forecast =
+                |mean| ForecastView { mean, sd: 0.0, low: mean, high: mean, measured: vec![] };
+            let outputs = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))];
+            PointView { design: Design::new(), outputs: outputs.into(), feasibility: None }
         };
         let front = |points: Vec<PointView>| FrontView {
             parameters: vec![],
-            objectives: vec![
-                objective("f", Direction::Minimise),
-                objective("g", Direction::Maximise),
-            ],
+            outputs: vec![objective("f", Direction::Minimise), objective("g", Direction::Maximise)],
             points,
         };
         // The box is f from 4 down to 0 and g from 10 up to 20.

@@ -9,21 +9,22 @@ use crate::figures::{
     values_figure, worth_figure,
 };
 use crate::front::{FrontView, PointView};
-use crate::objective::ObjectiveView;
+use crate::output::OutputView;
 use crate::words::short;
 
 impl StudyReport {
     /// The predicted front and what was measured; `None` without values, or with one objective.
     pub fn trade_offs_picture(&self) -> Option<Picture> {
-        let front = self.front.as_ref().filter(|_| self.objectives.len() > 1)?;
-        let forecast = |point: &PointView, objective: &ObjectiveView| {
-            point.objectives.get(&objective.name).map_or([f64::NAN; 2], |f| [f.mean, f.sd])
+        let objectives: Vec<&OutputView> = self.objectives().collect();
+        let front = self.front.as_ref().filter(|_| objectives.len() > 1)?;
+        let forecast = |point: &PointView, objective: &OutputView| {
+            point.outputs.get(&objective.name).map_or([f64::NAN; 2], |f| [f.mean, f.sd])
         };
         let predicted = |point: &PointView| -> Vec<[f64; 2]> {
-            self.objectives.iter().map(|objective| forecast(point, objective)).collect()
+            objectives.iter().map(|objective| forecast(point, objective)).collect()
         };
         Some(trade_offs_figure(&TradeOffs {
-            objectives: self.objectives.iter().map(ObjectiveView::title).collect(),
+            objectives: objectives.iter().map(|objective| objective.title()).collect(),
             predicted: front.points.iter().map(predicted).collect(),
             measured: self.measured(),
         }))
@@ -33,21 +34,20 @@ impl StudyReport {
     pub fn designs_picture(&self) -> Option<Picture> {
         let points = self.front.as_ref().map(FrontView::sorted)?;
         let parameters = self.parameters.iter().map(|p| (axis(p), shares(p, &points)));
-        let objectives = self.objectives.iter().map(|o| objective_axis(o, &points));
-        let (axes, columns): (Vec<Coordinate>, Vec<Vec<f64>>) =
-            parameters.chain(objectives).unzip();
+        let outputs = self.outputs.iter().map(|output| output_axis(output, &points));
+        let (axes, columns): (Vec<Coordinate>, Vec<Vec<f64>>) = parameters.chain(outputs).unzip();
         let line = |i: usize| columns.iter().map(|column| column[i]).collect();
         Some(parallel_figure(&axes, &(0..points.len()).map(line).collect::<Vec<_>>()))
     }
 
     /// What each evaluation gave.
     pub fn values_picture(&self) -> Picture {
-        values_figure(&self.objective_names(), &self.payments())
+        values_figure(&self.measured_names(), &self.payments())
     }
 
-    /// When each objective was evaluated, and what that cost.
+    /// When each measurement was made, and what that cost.
     pub fn spending_picture(&self) -> Picture {
-        spending_figure(&self.objective_names(), &self.payments())
+        spending_figure(&self.measurement_names(), &self.payments())
     }
 
     /// What continuing promised, and how the front grew; `None` before models were asked.
@@ -55,54 +55,66 @@ impl StudyReport {
         (!self.moments.is_empty()).then(|| worth_figure(&self.moments))
     }
 
-    pub(super) fn objective_names(&self) -> Vec<String> {
-        self.objectives.iter().map(|objective| objective.name.clone()).collect()
+    fn objectives(&self) -> impl Iterator<Item = &OutputView> {
+        self.outputs.iter().filter(|output| output.is_objective())
     }
 
-    fn place_of(&self, objective: &str) -> Option<usize> {
-        self.objectives.iter().position(|known| known.name == objective)
+    pub(super) fn measurement_names(&self) -> Vec<String> {
+        self.measurements.iter().map(|measurement| measurement.name.clone()).collect()
+    }
+
+    /// The outputs that are measured; formulas have nothing to show of the past.
+    fn measured_names(&self) -> Vec<String> {
+        let measured = self.outputs.iter().filter(|output| output.formula.is_none());
+        measured.map(|output| output.name.clone()).collect()
     }
 
     /// The evaluations that were paid for, in order.
     pub(super) fn payments(&self) -> Vec<Payment> {
+        let (measurements, outputs) = (self.measurement_names(), self.measured_names());
         let mut spent = 0.0;
-        let paid = self.evaluations.iter().filter(|e| e.is_paid());
+        let paid = self.evaluations.iter().filter(|e| e.is_paid() || e.spent > 0.0);
         paid.filter_map(|e| {
-            let objective = self.place_of(&e.objective)?;
-            spent += e.cost;
-            Some(Payment { objective, spent, cost: e.cost, value: e.value })
+            let name = e.measurement.as_ref()?;
+            let measurement = measurements.iter().position(|known| known == name)?;
+            let value = |name: &String| {
+                let place = outputs.iter().position(|known| known == name)?;
+                Some((place, e.values.get(name).map(|reading| reading.value)))
+            };
+            spent += e.spent;
+            let values = e.outputs.iter().filter_map(value).collect();
+            Some(Payment { measurement, spent, cost: e.spent, values })
         })
         .collect()
     }
 
     /// Values at designs where all objectives were measured, the last one of each.
     pub(super) fn measured(&self) -> Vec<Vec<f64>> {
+        let objectives: Vec<&OutputView> = self.objectives().collect();
         let mut designs: Vec<(&unyoke::Design, Vec<Option<f64>>)> = vec![];
-        for evaluation in &self.evaluations {
-            let (Some(value), Some(place)) =
-                (evaluation.value, self.place_of(&evaluation.objective))
-            else {
-                continue;
-            };
+        for evaluation in self.evaluations.iter().filter(|e| !e.values.is_empty()) {
             let at = designs.iter().position(|(design, _)| *design == &evaluation.design);
             let at = at.unwrap_or_else(|| {
-                designs.push((&evaluation.design, vec![None; self.objectives.len()]));
+                designs.push((&evaluation.design, vec![None; objectives.len()]));
                 designs.len() - 1
             });
-            designs[at].1[place] = Some(value);
+            for (value, objective) in designs[at].1.iter_mut().zip(&objectives) {
+                let reading = evaluation.values.get(&objective.name);
+                *value = reading.map(|reading| reading.value).or(*value);
+            }
         }
         designs.into_iter().filter_map(|(_, values)| values.into_iter().collect()).collect()
     }
 }
 
-/// The axis of an objective from its lowest to its highest expectation, and where designs stand on it.
-fn objective_axis(objective: &ObjectiveView, points: &[&PointView]) -> (Coordinate, Vec<f64>) {
-    let mean = |point: &&PointView| point.objectives.get(&objective.name).map(|f| f.mean);
+/// The axis of an output from its lowest to its highest expectation, and where designs stand on it.
+fn output_axis(output: &OutputView, points: &[&PointView]) -> (Coordinate, Vec<f64>) {
+    let mean = |point: &&PointView| point.outputs.get(&output.name).map(|f| f.mean);
     let means: Vec<f64> = points.iter().map(|point| mean(point).unwrap_or(f64::NAN)).collect();
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let share = |mean: &f64| if high > low { (mean - low) / (high - low) } else { 0.5 };
-    let coordinate = Coordinate { name: objective.name.clone(), ends: [short(low), short(high)] };
+    let coordinate = Coordinate { name: output.name.clone(), ends: [short(low), short(high)] };
     (coordinate, means.iter().map(share).collect())
 }
 

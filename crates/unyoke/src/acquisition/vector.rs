@@ -3,10 +3,14 @@
 //! For weights λ, design x'_j is worth F_j · λ · (μ_j − r): F_j is the probability that it is feasible,
 //! and an infeasible design is worth the reference point r. Measuring outputs S at x turns means
 //! into μ_kj + β_kj Z_k, one standard normal Z_k for each output of S, and the probability that
-//! constraint c holds into Φ((μ_cj + β_cj Z_c − limit_c)/t_cj), t² = s² − β². At a node z of the other
-//! normals, the values of designs are lines in the Z of one objective:
+//! constraint c holds into Φ((μ_cj + β_cj Z_c − limit_c)/t_cj), t² = s² − β². The normals of the
+//! objectives may be rotated: with any orthonormal R, λ_k β_kj becomes Σ_k R_ik λ_k β_kj =: B_ij. At a node
+//! z of all but the first, the values of designs are lines in that one:
 //!
-//! a_j(z) = F_j(z) (λ · (μ_j − r) + Σ_k λ_k β_kj z_k),  b_j(z) = F_j(z) λ_m β_mj.
+//! a_j(z) = F_j(z) (λ · (μ_j − r) + Σ_i B_ij z_i),  b_j(z) = F_j(z) B_1j.
+//!
+//! With two objectives the first direction is the one in which the best design's strongest rival gains
+//! on it: what is left to the nodes is then smooth, and few of them suffice, however small the gain.
 //!
 //! They are compared with the line of the design that is best now, j*. What the node adds is
 //! max_j a_j(z) − a_j*(z), which is not negative, and the gain of the remaining Z over that maximum, a
@@ -29,18 +33,20 @@ pub(super) struct Nodes {
 }
 
 /// Equal intervals of the trapezoidal rule, this far to either side, for one normal; Sobol' points
-/// for several.
-const INTERVALS: usize = 24;
+/// for several. Few suffice for objectives, which move lines smoothly; constraints do not.
+const SMOOTH_INTERVALS: usize = 24;
+const INTERVALS: usize = 64;
 const REACH: f64 = 6.0;
-const QMC_NODES: usize = 64;
+const QMC_NODES: usize = 128;
 
 impl Nodes {
-    /// The usual nodes for an expectation over this many normals.
-    pub(super) fn new(normals: usize) -> Result<Self> {
-        match normals {
-            0 => Self::sobol(0, 1),
-            1 => Self::trapezoid(REACH, INTERVALS),
-            _ => Self::sobol(normals, QMC_NODES),
+    /// The usual nodes for an expectation over so many normals of objectives and constraints.
+    fn new(objectives: usize, constraints: usize) -> Result<Self> {
+        match (objectives, constraints) {
+            (0, 0) => Self::sobol(0, 1),
+            (1, 0) => Self::trapezoid(REACH, SMOOTH_INTERVALS),
+            (0, 1) => Self::trapezoid(REACH, INTERVALS),
+            _ => Self::sobol(objectives + constraints, QMC_NODES),
         }
     }
 
@@ -67,9 +73,11 @@ pub(super) struct Observed {
 
 impl Observed {
     pub(super) fn new(places: &[Place]) -> Result<Self> {
-        let normals = places.len();
-        let has_objective = places.iter().any(|place| matches!(place, Place::Objective(_)));
-        Self::with_nodes(places, Nodes::new(normals - usize::from(has_objective))?)
+        let is_objective = |place: &&Place| matches!(place, Place::Objective(_));
+        let objectives = places.iter().filter(is_objective).count();
+        // One normal of the objectives is in closed form.
+        let nodes = Nodes::new(objectives.saturating_sub(1), places.len() - objectives)?;
+        Self::with_nodes(places, nodes)
     }
 
     pub(super) fn with_nodes(places: &[Place], nodes: Nodes) -> Result<Self> {
@@ -128,6 +136,8 @@ struct Work<'a> {
     feasibility: Points,
     order: SlopeOrder,
     envelope: Envelope,
+    buffers: Buffers,
+    wants_gradient: bool,
     sums: Sums,
 }
 
@@ -190,19 +200,38 @@ const NO_RISE: f64 = 1e-290;
 /// Derivatives of what a node adds in one line.
 #[derive(Clone, Copy)]
 struct LineAdjoint {
-    line: usize,
+    /// Its place among those kept.
+    place: usize,
     intercept: f64,
     slope: f64,
 }
 
-/// Where a weight vector and a node meet.
-struct Meeting<'a> {
+/// The lines of a weight vector that matter, at a node.
+#[derive(Debug, Clone, Default)]
+struct Buffers {
     q: usize,
+    /// Their numbers.
+    kept: Vec<usize>,
+    /// λ · (μ_j − r), and moved to the node.
+    standing: Vec<f64>,
+    utilities: Vec<f64>,
+    /// By how much each lies above the line that is best now.
+    raised: Vec<f64>,
+    slopes: Vec<f64>,
+    /// λ_k in the unit of each observed objective.
+    factors: Vec<f64>,
+    /// R, row by row, and B_ij.
+    rotation: Vec<Vec<f64>>,
+    rotated: Vec<Vec<f64>>,
+}
+
+/// Where a weight vector and a node meet.
+#[derive(Clone, Copy)]
+struct Meeting<'a> {
     node: usize,
-    /// The observed objective whose Z is in closed form, by its place among those observed.
-    inner: Option<usize>,
-    /// λ · (μ_j − r) moved to the node.
-    utilities: &'a [f64],
+    /// All normals but the one in closed form.
+    z: &'a [f64],
+    buffers: &'a Buffers,
 }
 
 impl<'a> Work<'a> {
@@ -220,6 +249,8 @@ impl<'a> Work<'a> {
             feasibility: Points::new(0),
             order: SlopeOrder::default(),
             envelope: Envelope::default(),
+            buffers: Buffers::default(),
+            wants_gradient: false,
             sums: Sums::default(),
         })
     }
@@ -230,6 +261,7 @@ impl<'a> Work<'a> {
 
     /// Log of the gain at `x`, averaged over the weight vectors.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
+        self.wants_gradient = gradient.is_some();
         self.place_candidate(x)?;
         self.fill_feasibility()?;
         let counts = [self.shared.objectives(), self.objectives.len(), self.constraints.len()];
@@ -256,12 +288,17 @@ impl<'a> Work<'a> {
         for (moves, set) in self.constraints.iter_mut().zip(moved) {
             moves.place(&set.set, x, self.twin)?;
         }
-        self.mean_gradients.clear();
         let mut means = Vec::with_capacity(shared.objectives());
-        for belief in &shared.surrogate.objectives {
-            let mut gradient = vec![0.0; x.len()];
-            means.push(belief.mean_with_gradient(x, 1.0, &mut gradient)?);
-            self.mean_gradients.push(gradient);
+        self.mean_gradients.resize(shared.objectives(), vec![]);
+        for (k, belief) in shared.surrogate.objectives.iter().enumerate() {
+            let gradient = &mut self.mean_gradients[k];
+            gradient.clear();
+            gradient.resize(x.len(), 0.0);
+            means.push(match self.observed.objectives.iter().position(|m| *m == k) {
+                // Its gradient comes with that of the slopes.
+                Some(s) => self.objectives[s].candidate.prediction().mean,
+                None => belief.mean_with_gradient(x, 1.0, gradient)?,
+            });
         }
         let last = self.lines() - 1;
         for q in 0..shared.weights.len() {
@@ -293,7 +330,9 @@ impl<'a> Work<'a> {
     /// F_j(z) for every node and line.
     fn fill_feasibility(&mut self) -> Result<()> {
         let nodes = &self.observed.nodes;
-        self.feasibility = Points::zeros(self.lines(), nodes.points.len());
+        if self.feasibility.len() != nodes.points.len() {
+            self.feasibility = Points::zeros(self.lines(), nodes.points.len());
+        }
         let first = self.objectives.len().saturating_sub(1);
         for g in 0..nodes.points.len() {
             let row = self.feasibility.row_mut(g);
@@ -312,78 +351,146 @@ impl<'a> Work<'a> {
     }
 
     fn add_weight_vector(&mut self, q: usize) -> Result<()> {
-        let shared = self.shared;
-        let factors: Vec<f64> =
-            self.observed.objectives.iter().map(|m| shared.factor(q, *m)).collect();
-        // The closed form goes to the objective that moves the lines most: what is left to the
-        // nodes is then as smooth as it can be.
-        let moves: Vec<f64> =
-            self.objectives.iter().zip(&factors).map(|(m, f)| f * m.variance.sqrt()).collect();
-        let inner = (!moves.is_empty()).then(|| highest(&moves));
-        let best = self.best_now(q);
-        let observed = self.observed;
-        let (mut utilities, mut raised) = (vec![0.0; self.lines()], vec![0.0; self.lines()]);
-        let mut slopes = vec![0.0; self.lines()];
+        let (shared, observed) = (self.shared, self.observed);
+        let mut buffers = std::mem::take(&mut self.buffers);
+        buffers.q = q;
+        buffers.factors.clear();
+        buffers.factors.extend(observed.objectives.iter().map(|m| shared.factor(q, *m)));
+        let best = self.best_now(q, &mut buffers.raised);
+        let best = self.keep_lines(q, best, &mut buffers);
+        self.rotate_lines(&mut buffers);
         let mut is_sorted = false;
         for (node, z) in observed.nodes.points.rows().enumerate() {
-            utilities.copy_from_slice(self.intercepts.row(q));
-            let outer = (0..self.objectives.len()).filter(|s| Some(*s) != inner);
-            for (s, z) in outer.zip(z) {
-                for (u, beta) in utilities.iter_mut().zip(&self.objectives[s].slopes) {
-                    *u += factors[s] * beta * z;
-                }
-            }
+            self.move_lines(z, &mut buffers);
             let feasibility = self.feasibility.row(node);
-            let top_now = feasibility[best] * utilities[best];
-            for (j, a) in raised.iter_mut().enumerate() {
-                *a = feasibility[j] * utilities[j] - top_now;
-            }
-            if let Some(s) = inner
+            let Buffers { kept, utilities, raised, slopes, rotated, .. } = &mut buffers;
+            let now = feasibility[kept[best]] * utilities[best];
+            raised.clear();
+            raised.extend(kept.iter().zip(&*utilities).map(|(j, u)| feasibility[*j] * u - now));
+            // Without constraints among what is observed, the slopes are the same at every node.
+            if let Some(first) = rotated.first()
                 && !(is_sorted && self.constraints.is_empty())
             {
-                for (j, b) in slopes.iter_mut().enumerate() {
-                    *b = feasibility[j] * factors[s] * self.objectives[s].slopes[j];
-                }
-                self.order.sort(&slopes)?;
+                slopes.clear();
+                slopes.extend(kept.iter().zip(first).map(|(j, b)| feasibility[*j] * b));
+                self.order.sort(slopes)?;
                 is_sorted = true;
             }
-            let meeting = Meeting { q, node, inner, utilities: &utilities };
-            self.add_rise(&meeting, &raised, best);
-            if inner.is_some() {
-                self.add_closed_form(&meeting, &raised)?;
+            let meeting = Meeting { node, z, buffers: &buffers };
+            self.add_rise(&meeting, best);
+            if !meeting.buffers.rotated.is_empty() {
+                self.add_closed_form(&meeting)?;
             }
         }
+        self.buffers = buffers;
         Ok(())
     }
 
+    /// λ · (μ_j − r) and B_ij of the lines that are kept.
+    fn rotate_lines(&self, buffers: &mut Buffers) {
+        let Buffers { q, kept, standing, rotated, rotation, factors, .. } = buffers;
+        let row = self.intercepts.row(*q);
+        standing.clear();
+        standing.extend(kept.iter().map(|j| row[*j]));
+        rotated.resize(factors.len(), vec![]);
+        for (i, slopes) in rotated.iter_mut().enumerate() {
+            slopes.clear();
+            slopes.resize(kept.len(), 0.0);
+            for (s, moves) in self.objectives.iter().enumerate() {
+                let factor = rotation[i][s] * factors[s];
+                slopes.iter_mut().zip(&*kept).for_each(|(b, j)| *b += factor * moves.slopes[*j]);
+            }
+        }
+    }
+
+    /// Moves the utilities of the lines that are kept to a node.
+    fn move_lines(&self, z: &[f64], buffers: &mut Buffers) {
+        let Buffers { utilities, standing, rotated, .. } = buffers;
+        utilities.clear();
+        utilities.extend_from_slice(standing);
+        for (slopes, z) in rotated.iter().skip(1).zip(z) {
+            utilities.iter_mut().zip(slopes).for_each(|(u, b)| *u += b * z);
+        }
+    }
+
+    /// Keeps the lines that matter, says where among them line `best` is, and turns the normals of
+    /// the objectives towards its strongest rival.
+    ///
+    /// Line j beats that one with probability Φ(−d), where d is by how much it lies below, in
+    /// standard deviations of the difference. Where nothing observed changes feasibility, lines with
+    /// d² so much larger than the smallest add nothing to the gain that a double could hold.
+    fn keep_lines(&self, q: usize, best: usize, buffers: &mut Buffers) -> usize {
+        const NEGLIGIBLE: f64 = 60.0;
+        let Buffers { kept, raised: distances, factors, rotation, .. } = buffers;
+        let (row, base) = (self.intercepts.row(q), &self.base);
+        let difference = |s: usize, j: usize| {
+            let slopes = &self.objectives[s].slopes;
+            factors[s] * (base[j] * slopes[j] - base[best] * slopes[best])
+        };
+        distances.clear();
+        let (mut nearest, mut rival) = (f64::INFINITY, best);
+        for j in 0..self.lines() {
+            let below = base[best] * row[best] - base[j] * row[j];
+            let spread: f64 = (0..factors.len()).map(|s| difference(s, j).powi(2)).sum();
+            let distance = if spread > 0.0 { below * below / spread } else { f64::INFINITY };
+            if distance < nearest {
+                (nearest, rival) = (distance, j);
+            }
+            distances.push(distance);
+        }
+        // Sobol' points are not quite indifferent to rotations, which would show in gradients: with
+        // them the first direction is that of the objective that moves lines most.
+        let is_smooth = self.observed.nodes.points.dim() <= 1;
+        let move_by = |s: &usize| factors[*s] * self.objectives[*s].variance.sqrt();
+        let most = (0..factors.len()).reduce(|a, b| if move_by(&b) > move_by(&a) { b } else { a });
+        let towards = (0..factors.len()).map(|s| match is_smooth {
+            true => difference(s, rival),
+            false => f64::from(u8::from(Some(s) == most)),
+        });
+        *rotation = rotation_to(&towards.collect::<Vec<_>>());
+        kept.clear();
+        let constrained = !self.constraints.is_empty();
+        let matters =
+            |j: &usize| constrained || *j == best || distances[*j] <= nearest + NEGLIGIBLE;
+        kept.extend((0..self.lines()).filter(matters));
+        kept.iter().position(|j| *j == best).unwrap_or(0)
+    }
+
     /// The line that is worth most now, as the nodes see it.
-    fn best_now(&self, q: usize) -> usize {
+    fn best_now(&self, q: usize, expected: &mut Vec<f64>) -> usize {
         let nodes = &self.observed.nodes;
-        let mut expected = vec![0.0; self.lines()];
+        expected.clear();
+        expected.resize(self.lines(), 0.0);
+        if self.constraints.is_empty() {
+            let worth = self.base.iter().zip(self.intercepts.row(q));
+            expected.iter_mut().zip(worth).for_each(|(e, (f, a))| *e = f * a);
+            return highest(expected);
+        }
         for (row, weight) in self.feasibility.rows().zip(&nodes.weights) {
             for ((e, f), a) in expected.iter_mut().zip(row).zip(self.intercepts.row(q)) {
                 *e += weight * f * a;
             }
         }
-        highest(&expected)
+        highest(expected)
     }
 
     /// Adds by how much the best line at a node lies above the one that is best now.
-    fn add_rise(&mut self, meeting: &Meeting<'_>, raised: &[f64], best: usize) {
+    fn add_rise(&mut self, meeting: &Meeting<'_>, best: usize) {
+        let raised = &meeting.buffers.raised;
         let top = highest(raised);
         if raised[top] > NO_RISE {
             let weight = self.observed.nodes.weights[meeting.node];
             let unit = self.sums.align(raised[top].ln()) * weight;
             self.sums.gain += unit;
             let intercept = unit / raised[top];
-            self.share(meeting, LineAdjoint { line: top, intercept, slope: 0.0 });
-            self.share(meeting, LineAdjoint { line: best, intercept: -intercept, slope: 0.0 });
+            self.share(meeting, LineAdjoint { place: top, intercept, slope: 0.0 });
+            self.share(meeting, LineAdjoint { place: best, intercept: -intercept, slope: 0.0 });
         }
     }
 
     /// Adds what the remaining Z gains over the best line at a node.
-    fn add_closed_form(&mut self, meeting: &Meeting<'_>, raised: &[f64]) -> Result<()> {
-        let gain = self.order.gain(raised, 1.0, &mut self.envelope)?;
+    fn add_closed_form(&mut self, meeting: &Meeting<'_>) -> Result<()> {
+        let gain = self.order.gain(&meeting.buffers.raised, 1.0, &mut self.envelope)?;
         if gain.scaled > 0.0 {
             let weight = self.observed.nodes.weights[meeting.node];
             let unit = self.sums.align(gain.log_scale) * weight;
@@ -391,7 +498,7 @@ impl<'a> Work<'a> {
             let envelope = std::mem::take(&mut self.envelope);
             for line in envelope.gradient() {
                 let (intercept, slope) = (unit * line.intercept, unit * line.slope);
-                self.share(meeting, LineAdjoint { line: line.line, intercept, slope });
+                self.share(meeting, LineAdjoint { place: line.line, intercept, slope });
             }
             self.envelope = envelope;
         }
@@ -400,30 +507,29 @@ impl<'a> Work<'a> {
 
     /// Adds the derivatives of a gain whose derivatives in one line these are.
     fn share(&mut self, meeting: &Meeting<'_>, adjoint: LineAdjoint) {
-        let Meeting { q, node, inner, utilities } = *meeting;
-        let LineAdjoint { line: j, intercept, slope } = adjoint;
-        let (lines, observed, shared) = (self.lines(), self.observed, self.shared);
-        let z = observed.nodes.points.row(node);
-        let feasibility = self.feasibility.row(node)[j];
-        let outer = (0..self.objectives.len()).filter(|s| Some(*s) != inner);
-        let outer: Vec<(usize, f64)> = outer.zip(z).map(|(s, z)| (s, intercept * z)).collect();
-        let mut by_feasibility = intercept * utilities[j];
-        if let Some(s) = inner {
-            let factor = shared.factor(q, observed.objectives[s]);
-            by_feasibility += slope * factor * self.objectives[s].slopes[j];
-            self.sums.objective_slopes[s * lines + j] += slope * feasibility * factor;
+        if !self.wants_gradient {
+            return;
         }
-        for (s, by_slope) in outer {
-            let factor = shared.factor(q, observed.objectives[s]);
+        let Meeting { node, z, buffers } = *meeting;
+        let LineAdjoint { place, intercept, slope } = adjoint;
+        let (lines, j) = (self.lines(), buffers.kept[place]);
+        let feasibility = self.feasibility.row(node)[j];
+        let mut by_feasibility = intercept * buffers.utilities[place];
+        if let Some(first) = buffers.rotated.first() {
+            by_feasibility += slope * first[place];
+        }
+        for (s, factor) in buffers.factors.iter().enumerate() {
+            let outer = buffers.rotation.iter().skip(1).zip(z).map(|(row, z)| row[s] * z);
+            let by_slope = slope * buffers.rotation[0][s] + intercept * outer.sum::<f64>();
             self.sums.objective_slopes[s * lines + j] += by_slope * feasibility * factor;
         }
-        let is_own = j == lines - 1;
-        if is_own {
+        if j == lines - 1 {
+            let shared = self.shared;
             for (k, sum) in self.sums.means.iter_mut().enumerate() {
-                *sum += intercept * feasibility * shared.factor(q, k);
+                *sum += intercept * feasibility * shared.factor(meeting.buffers.q, k);
             }
         }
-        if shared.is_constrained() && by_feasibility != 0.0 {
+        if self.shared.is_constrained() && by_feasibility != 0.0 {
             self.share_feasibility(node, j, by_feasibility);
         }
     }
@@ -474,7 +580,8 @@ impl<'a> Work<'a> {
         for (s, moves) in self.objectives.iter().enumerate() {
             let set = &shared.sets[self.observed.objectives[s]];
             let slopes = &self.sums.objective_slopes[s * lines..][..lines];
-            let part = moves.pull_back(set, slopes, [0.0, 0.0])?;
+            let by_mean = self.sums.means[self.observed.objectives[s]];
+            let part = moves.pull_back(set, slopes, [by_mean, 0.0])?;
             gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
         }
         for (i, moves) in self.constraints.iter().enumerate() {
@@ -548,10 +655,12 @@ impl Moves {
         [by_mean, by_variance]: [f64; 2],
     ) -> Result<Vec<f64>> {
         let deviation = self.variance.sqrt();
-        if deviation == 0.0 {
-            return Ok(vec![0.0; set.dim()]);
-        }
         let (designs, own) = by_slopes.split_at(by_slopes.len() - 1);
+        if deviation == 0.0 {
+            let covariances = vec![0.0; designs.len()];
+            let (mean, variance, covariances) = (by_mean, by_variance, &covariances[..]);
+            return set.gradient(&self.candidate, Adjoint { mean, variance, covariances });
+        }
         let covariances: Vec<f64> = designs.iter().map(|slope| slope / deviation).collect();
         let all: f64 = by_slopes.iter().zip(&self.slopes).map(|(b, beta)| b * beta).sum();
         let variance = by_variance + own[0] / deviation - 0.5 * all / self.variance;
@@ -576,6 +685,23 @@ fn standing(
         Some(j) => set.standing(j),
         None => Standing::new(prediction(), set.limit),
     }
+}
+
+/// An orthonormal matrix whose first row points in this direction: a reflection, I − 2wwᵀ/wᵀw with
+/// w = e₁ − u.
+fn rotation_to(direction: &[f64]) -> Vec<Vec<f64>> {
+    let count = direction.len();
+    let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let unit = |i: usize, s: usize| f64::from(u8::from(i == s));
+    let mut w: Vec<f64> = direction.iter().map(|v| -v / length).collect();
+    if let Some(first) = w.first_mut() {
+        *first += 1.0;
+    }
+    let square: f64 = w.iter().map(|v| v * v).sum();
+    // Nowhere to turn, or no need to.
+    let factor = if square > 1e-300 { 2.0 / square } else { 0.0 };
+    let entry = |i: usize, s: usize| unit(i, s) - factor * w[i] * w[s];
+    (0..count).map(|i| (0..count).map(|s| entry(i, s)).collect()).collect()
 }
 
 /// Index of the largest value, the first of equals.

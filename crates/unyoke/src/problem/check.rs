@@ -7,7 +7,7 @@ use super::{
     Parameter, Priors, Problem, Scale,
 };
 use crate::error::Mistake;
-use crate::formula::Inequality;
+use crate::formula::{Formula, Inequality};
 use unyoke_math::sobol;
 
 /// Integers beyond ±2⁵³ are not all doubles.
@@ -201,6 +201,9 @@ impl Mistakes {
         for (i, output) in problem.outputs.iter().enumerate() {
             let path = format!("outputs[{i}]");
             self.output(&path, output);
+            if let Some(formula) = &output.formula {
+                self.formula(format!("{path}.formula"), formula, &problem.parameters);
+            }
             let gives = |m: &Measurement| m.outputs.contains(&output.name);
             match (&output.formula, problem.measurements.iter().position(gives)) {
                 (None, None) => {
@@ -253,8 +256,16 @@ impl Mistakes {
                 Cost::Learned(LearnedCost { guess, .. }) => {
                     self.positive(format!("{path}.cost.guess"), *guess);
                 }
-                Cost::Formula(_) => {}
+                Cost::Formula(text) => {
+                    self.formula(format!("{path}.cost"), text, &problem.parameters);
+                }
             }
+        }
+    }
+
+    fn formula(&mut self, path: String, text: &str, parameters: &[Parameter]) {
+        if let Err(reason) = usable_formula(text, parameters) {
+            self.add(path, reason);
         }
     }
 
@@ -347,14 +358,28 @@ fn usable_limit(text: &str, parameters: &[Parameter]) -> Result<(), String> {
     let names: Vec<&str> = parameters.iter().map(Parameter::name).collect();
     let inequality = Inequality::parse(text).and_then(|found| found.bind(&names).map(|_| found));
     let inequality = inequality.map_err(|error| error.to_string())?;
-    let is_choice = |name: &str| {
-        let named = parameters.iter().find(|parameter| parameter.name() == name);
-        matches!(named, Some(Parameter::Categorical { .. }))
-    };
-    match inequality.names().find(|name| is_choice(name)) {
+    match inequality.names().find(|name| is_choice(name, parameters)) {
         Some(name) => Err(format!("{name:?} is a choice, and a limit can only have numbers in it")),
         None => Ok(()),
     }
+}
+
+/// Whether the text is a formula of numbers, or why not.
+fn usable_formula(text: &str, parameters: &[Parameter]) -> Result<(), String> {
+    let names: Vec<&str> = parameters.iter().map(Parameter::name).collect();
+    let formula = Formula::parse(text).and_then(|found| found.bind(&names).map(|_| found));
+    let formula = formula.map_err(|error| error.to_string())?;
+    match formula.names().find(|name| is_choice(name, parameters)) {
+        Some(name) => {
+            Err(format!("{name:?} is a choice, and a formula can only have numbers in it"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_choice(name: &str, parameters: &[Parameter]) -> bool {
+    let named = parameters.iter().find(|parameter| parameter.name() == name);
+    matches!(named, Some(Parameter::Categorical { .. }))
 }
 
 /// How many length scales there should be.
@@ -522,6 +547,30 @@ mod tests {
         }
         let twice = start().continuous("x", 0.0, 1.0).limit("l", "x <= 1").limit("l", "x >= 0");
         assert_eq!(paths(twice.limit("", "x <= 1")), ["limits[1].name", "limits[2].name"]);
+    }
+
+    #[test]
+    fn formulas_of_outputs_and_costs_have_known_numbers_in_them() {
+        let start = || start().continuous("length", 0.5, 1.0).categorical("kind", ["a", "b"]);
+        for (formula, part) in [
+            ("length +", "something is missing at its end"),
+            ("lenght * 2", "did you mean \"length\"?"),
+            ("kind * 2", "\"kind\" is a choice"),
+            ("length <= 1", "<="),
+        ] {
+            let output = start().output(Output::minimise("mass").with_formula(formula));
+            let run = Measurement::new("run", ["f"], Cost::formula(formula));
+            for (builder, path) in [
+                (output, "outputs[1].formula: "),
+                (start().measurement(run), "measurements[1].cost: "),
+            ] {
+                let message = builder.build().unwrap_err().to_string();
+                assert!(message.starts_with(path) && message.contains(part), "{message}");
+            }
+        }
+        let output = start().output(Output::minimise("mass").with_formula("2 * length"));
+        let run = Measurement::new("run", ["f"], Cost::formula("1 + length"));
+        assert!(paths(output.measurement(run)).is_empty());
     }
 
     #[test]

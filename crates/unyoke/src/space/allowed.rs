@@ -48,46 +48,94 @@ const MOST_CORNERS: usize = 256;
 /// Sets the random numbers of walks apart from those of the Sobol' sequence.
 const WALKS: u64 = 0x57A1;
 
+/// Allowed designs one by one; see [`Space::allowed_designs`].
+pub(crate) struct AllowedDesigns<'a> {
+    space: &'a Space,
+    sobol: Sobol,
+    rng: Rng,
+    /// Points of the sequence that were looked at, and how many of them were allowed.
+    tried: usize,
+    found: usize,
+    /// Designs given so far.
+    count: usize,
+    /// Where walks are, or will start.
+    walks: Vec<Vec<f64>>,
+    /// Whether so few points of the sequence are allowed that walks take over.
+    is_rare: bool,
+}
+
+impl Iterator for AllowedDesigns<'_> {
+    type Item = Vec<f64>;
+
+    fn next(&mut self) -> Option<Vec<f64>> {
+        let x = self.by_rejection().or_else(|| self.by_walking())?;
+        self.count += 1;
+        Some(x)
+    }
+}
+
+impl AllowedDesigns<'_> {
+    /// The next point of the sequence that is allowed, unless these are rare.
+    fn by_rejection(&mut self) -> Option<Vec<f64>> {
+        while !self.is_rare && (self.tried < FIRST || self.found * RARE >= self.tried) {
+            let x = self.space.point_of(&self.sobol, self.tried);
+            self.tried += 1;
+            if self.space.allows(&x) {
+                self.found += 1;
+                if self.space.is_limited() {
+                    self.walks.push(x.clone());
+                }
+                return Some(x);
+            }
+        }
+        None
+    }
+
+    fn by_walking(&mut self) -> Option<Vec<f64>> {
+        if !self.is_rare {
+            self.is_rare = true;
+            self.walks.extend(self.space.repaired(&self.sobol).take(ANCHORS));
+        }
+        let turn = self.count.checked_rem(self.walks.len())?;
+        let x = self.space.walk(self.walks[turn].clone(), &self.walks, &mut self.rng);
+        self.walks[turn] = x.clone();
+        Some(x)
+    }
+}
+
 impl Space {
     /// `count` valid designs that the limits allow, spread over all such; the same for the same seed.
     ///
     /// There are fewer only if no allowed design was found, and then there is none. With few
     /// possible values, designs may occur more than once.
-    #[allow(dead_code, reason = "searches do not use it yet")]
     pub(crate) fn allowed_points(&self, count: usize, seed: u64) -> Result<Points> {
-        let sobol = Sobol::new(self.parameters(), seed)?;
-        let mut found = self.by_rejection(&sobol, count);
-        if found.len() < count {
-            let mut walks = found.clone();
-            walks.extend(self.repaired(&sobol).take(ANCHORS.min(count)));
-            let mut rng = Rng::new(seed_for(seed, WALKS), 0);
-            while found.len() < count && !walks.is_empty() {
-                let turn = found.len() % walks.len();
-                walks[turn] = self.walk(walks[turn].clone(), &walks, &mut rng);
-                found.push(walks[turn].clone());
-            }
-        }
-        Ok(Points::from_rows(self.dim(), found)?)
+        Ok(Points::from_rows(self.dim(), self.allowed_designs(seed)?.take(count))?)
+    }
+
+    /// These designs one by one, as many as wanted: each depends on the seed and its number alone.
+    pub(crate) fn allowed_designs(&self, seed: u64) -> Result<AllowedDesigns<'_>> {
+        Ok(AllowedDesigns {
+            space: self,
+            sobol: Sobol::new(self.parameters(), seed)?,
+            rng: Rng::new(seed_for(seed, WALKS), 0),
+            tried: 0,
+            found: 0,
+            count: 0,
+            walks: vec![],
+            is_rare: false,
+        })
     }
 
     /// Whether an allowed design can be found.
     pub(crate) fn allows_something(&self) -> Result<bool> {
-        let sobol = Sobol::new(self.parameters(), 0)?;
-        Ok(!self.by_rejection(&sobol, 1).is_empty() || self.repaired(&sobol).next().is_some())
+        let mut designs = self.allowed_designs(0)?;
+        Ok(designs.by_rejection().is_some() || self.repaired(&designs.sobol).next().is_some())
     }
 
-    /// The first `count` points of the sequence that are allowed, unless these are rare.
-    fn by_rejection(&self, sobol: &Sobol, count: usize) -> Vec<Vec<f64>> {
-        let mut found = Vec::new();
-        let mut tried = 0;
-        while found.len() < count && (tried < FIRST || found.len() * RARE >= tried) {
-            let x = self.point_of(sobol, tried);
-            tried += 1;
-            if self.allows(&x) {
-                found.push(x);
-            }
-        }
-        found
+    /// Allowed designs at which a formula may be tried: spread over all, and corners.
+    pub(crate) fn probes(&self, count: usize) -> Result<Vec<Vec<f64>>> {
+        let corners = self.corners().filter(|x| self.allows(x));
+        Ok(corners.chain(self.allowed_designs(0)?.take(count)).collect())
     }
 
     fn point_of(&self, sobol: &Sobol, index: usize) -> Vec<f64> {

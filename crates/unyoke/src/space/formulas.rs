@@ -1,6 +1,8 @@
 //! Formulas of the parameters as functions of the inputs.
 
 use super::Space;
+use super::axis::Column;
+use crate::design::Design;
 use crate::error::Result;
 use crate::formula::{Bound, Formula};
 
@@ -21,6 +23,12 @@ impl Space {
     /// The value of a formula at the design nearest to `x`, exactly as it would be suggested.
     pub(crate) fn formula_at(&self, formula: &Bound, x: &[f64]) -> f64 {
         formula.value(&self.numbers(x))
+    }
+
+    /// The value of a formula at a design; not a number where it needs what the design lacks.
+    pub(crate) fn formula_of(&self, formula: &Bound, design: &Design) -> f64 {
+        let value = |column: &Column| design.real(&column.name).unwrap_or(f64::NAN);
+        formula.value(&self.columns.iter().map(value).collect::<Vec<f64>>())
     }
 
     /// The value of a formula at `x`; adds `factor` times its derivatives by the inputs to

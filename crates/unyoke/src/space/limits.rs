@@ -86,7 +86,6 @@ impl Space {
     }
 
     /// Whether there are limits between parameters.
-    #[allow(dead_code, reason = "searches do not use it yet")]
     pub(crate) fn is_limited(&self) -> bool {
         !self.limits.is_empty()
     }
@@ -114,7 +113,6 @@ impl Space {
     ///
     /// Inputs that can be climbed are taken as they are, without rounding, so it is smooth in these;
     /// the derivatives by others are 0.
-    #[allow(dead_code, reason = "searches do not use it yet")]
     pub(crate) fn violation(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
         self.shortfall(x, 0.0, gradient)
     }
@@ -157,7 +155,6 @@ impl Space {
     ///
     /// Snapped and checked. Where the way leaves the allowed designs and enters them again, it is
     /// the end of one of the allowed parts.
-    #[allow(dead_code, reason = "searches do not use it yet")]
     pub(crate) fn pull_back(&self, inside: &[f64], x: &[f64]) -> Vec<f64> {
         let at = |t: f64| {
             let mut point: Vec<f64> =

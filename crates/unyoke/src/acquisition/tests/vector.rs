@@ -122,7 +122,14 @@ fn gradients_match_finite_differences_whatever_is_observed() {
         let weights = sobol::simplex(2, 4, round).unwrap();
         let shared = Scalarised::new(&surrogate, &set, &weights).unwrap();
         let observed = [vec![f], vec![c], vec![f, g], vec![g, d], vec![c, d], vec![f, g, c]];
-        let options = observed.map(|places| Observed::new(&places).unwrap());
+        // The direction of the closed form moves with the candidate, to which only few nodes are not
+        // indifferent: the gradient is that of the exact gain.
+        let options = observed.map(|places| match places[..] {
+            [Place::Objective(_), Place::Objective(_)] => {
+                Observed::with_nodes(&places, Nodes::trapezoid(8.0, 1 << 13).unwrap()).unwrap()
+            }
+            _ => Observed::new(&places).unwrap(),
+        });
         assert_gradients(&Several { shared, options: options.into() }, 3, &mut rng);
     }
 }
