@@ -70,7 +70,7 @@ fn outcome(i: usize, outputs: &[&str], factors: Factors<'_>) -> BTreeMap<String,
     let reading = |name: &&str| {
         let factor = factors.iter().find(|(n, _)| n == name).map_or(1.0, |(_, factor)| *factor);
         let value = factor * truth(name, x, y);
-        let sd = (i % 3 == 0 && *name != "life").then_some(0.02 * value.abs());
+        let sd = (i.is_multiple_of(3) && *name != "life").then_some(0.02 * value.abs());
         ((*name).to_owned(), Reading { value, sd })
     };
     outputs[..given].iter().map(reading).collect()
@@ -339,7 +339,7 @@ fn end<J: Journal>(study: &mut Study<J>, asked: &Suggestion, step: usize) {
     let (x, y) = (asked.design.real("x").unwrap(), asked.design.real("y").unwrap());
     let value = |outcome: Outcome, name: &String| {
         let value = truth(name, x, y);
-        let sd = (step % 3 == 0).then_some(0.02 * value.abs());
+        let sd = step.is_multiple_of(3).then_some(0.02 * value.abs());
         outcome.value(name, Reading { value, sd })
     };
     let all = asked.outputs.iter().fold(Outcome::default(), value);
