@@ -279,7 +279,8 @@ impl Standardizer {
         let mean = halves.iter().map(|v| v / spread).sum::<f64>() / n;
         let squares: f64 = halves.iter().map(|v| (v / spread - mean).powi(2)).sum();
         let scale = (2.0 * spread * (squares / (n - 1.0)).sqrt()).min(f64::MAX);
-        Ok(Self { mean: first + 2.0 * spread * mean, scale })
+        // Doubled last: values may be further apart than any number.
+        Ok(Self { mean: 2.0 * (0.5 * first + spread * mean), scale })
     }
 
     /// Mean of the raw values.
@@ -317,6 +318,17 @@ impl Standardizer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_further_apart_than_any_number_are_standardised() {
+        let map = Standardizer::new(&[-1.7e308, 1.7e308, 0.0, 1e307]).unwrap();
+        assert!(map.mean().abs() < 1e307 && map.scale() > 1e308, "{map:?}");
+        for value in [-1.7e308, 1.7e308, 0.0] {
+            let z = map.standardize(value);
+            assert!(z.abs() < 2.0, "{z}");
+            assert!((map.restore(z) - value).abs() < 1e293);
+        }
+    }
 
     #[test]
     fn replicates_are_merged_whatever_the_sign_of_zero() {

@@ -15,7 +15,7 @@ pub(crate) mod par_ego;
 mod vector;
 
 use crate::surrogate::{Constraint, Surrogate};
-use unyoke_math::gp::{FixedSet, Gp, Prediction};
+use unyoke_math::gp::{FixedSet, Gp, Prediction, Query};
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
 use unyoke_math::{Points, Result, normal};
@@ -153,11 +153,13 @@ impl<'a> Scalarised<'a> {
     /// the candidate.
     fn base_feasibility(&self, observed: &[usize]) -> Result<Vec<f64>> {
         let mut base = vec![1.0; self.designs.len() + 1];
-        for (c, set) in self.constraint_sets.iter().enumerate() {
-            if !observed.contains(&c) {
-                for (j, f) in base.iter_mut().take(self.designs.len()).enumerate() {
-                    *f *= normal::cdf(set.standing(j).at(0.0, 0.0));
-                }
+        let constraints = self.surrogate.constraints.iter().zip(&self.constraint_sets).enumerate();
+        for (_, (constraint, set)) in constraints.filter(|(c, _)| !observed.contains(c)) {
+            for (j, (f, x)) in base.iter_mut().zip(self.designs.rows()).enumerate() {
+                *f *= match constraint.belief.known.is_some() {
+                    true => constraint.likelihood(x, &mut Query::default())?,
+                    false => normal::cdf(set.standing(j).at(0.0, 0.0)),
+                };
             }
         }
         for runs in &self.surrogate.runs {

@@ -199,9 +199,9 @@ impl<'h> Engine<'h> {
         let found = best_of_each_option(&*acquisition, &costs, &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
         let mut notes = self.model_notes(&surrogate);
-        match best_value(&found, &granted) {
+        match self.best_value(&found, &granted) {
             Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
-                if best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
+                if self.best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
                     notes.push(Note::NextBest);
                 }
                 self.reasoned(&found, chosen, notes)
@@ -402,10 +402,11 @@ impl<'h> Engine<'h> {
         most: &[Option<f64>],
     ) -> Result<(Vec<f64>, usize, Origin)> {
         let (designs, choices, costs) = (region.filling_designs()?, self.choices(), self.costs()?);
+        let order = by_name(self.problem(), &choices);
         let mut best: Option<(f64, usize, usize)> = None;
         for (i, x) in designs.rows().enumerate() {
-            for (c, choice) in choices.iter().enumerate() {
-                let cost = costs[c].at(x);
+            for &c in &order {
+                let (choice, cost) = (&choices[c], costs[c].at(x));
                 if !most[c].is_some_and(|most| is_payable(cost, most)) {
                     continue;
                 }
@@ -427,6 +428,18 @@ impl<'h> Engine<'h> {
             }
         };
         Ok((designs.row(i).to_vec(), choices[c].measurements[0], origin))
+    }
+
+    /// Among the options that are granted, that of the largest value per cost; of equals the first by
+    /// name, however the problem lists them.
+    fn best_value(&self, found: &[Best], granted: &[bool]) -> Option<usize> {
+        let by_name = by_name(self.problem(), &self.choices());
+        let place = |i: &usize| by_name.iter().position(|option| *option == found[*i].option);
+        let mut order: Vec<usize> =
+            (0..found.len()).filter(|i| granted[found[*i].option]).collect();
+        order.sort_by_key(place);
+        let values: Vec<f64> = order.iter().map(|i| found[*i].log_value()).collect();
+        largest(&values, 1).first().map(|i| order[*i])
     }
 
     fn reasoned(&self, found: &[Best], chosen: usize, notes: Vec<Note>) -> Result<Suggestion> {
@@ -557,6 +570,8 @@ impl<'h> Engine<'h> {
                 sd: match self.problem().outputs[k].scale {
                     // Not the root of the variance in these units, which may overflow.
                     Scale::Linear => variance.sqrt() * belief.map.scale(),
+                    // Both may be infinite.
+                    Scale::Log if low == high => 0.0,
                     Scale::Log => 0.5 * high - 0.5 * low,
                 },
                 low,
@@ -689,9 +704,10 @@ enum Pending {
     Expected,
 }
 
-/// Among the options that are granted, that of the largest value per cost, the first of equals.
-fn best_value(found: &[Best], granted: &[bool]) -> Option<usize> {
-    let granted: Vec<usize> = (0..found.len()).filter(|i| granted[found[*i].option]).collect();
-    let values: Vec<f64> = granted.iter().map(|i| found[*i].log_value()).collect();
-    largest(&values, 1).first().map(|i| granted[*i])
+/// The places of `choices`, in the order of the names of what they measure first.
+fn by_name(problem: &Problem, choices: &[Choice]) -> Vec<usize> {
+    let name = |c: &usize| choices[*c].measurements.first().map(|m| &problem.measurements[*m].name);
+    let mut order: Vec<usize> = (0..choices.len()).collect();
+    order.sort_by_key(name);
+    order
 }

@@ -210,7 +210,7 @@ impl History {
             Event::Retried { evaluation } => self.reopen(*evaluation),
             Event::CostChanged { measurement, cost } => {
                 let index = self.problem.measurement_index(measurement)?;
-                check_new_cost(measurement, cost)?;
+                self.check_new_cost(measurement, cost)?;
                 Ok(Change::Price { measurement: index, cost: cost.clone() })
             }
         }
@@ -406,6 +406,16 @@ impl History {
         Ok(())
     }
 
+    /// Whether this can be the cost of a measurement.
+    fn check_new_cost(&self, measurement: &str, cost: &Cost) -> Result<()> {
+        match cost {
+            Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => {
+                check_cost(measurement, *cost)
+            }
+            Cost::Formula(text) => self.space.bind(text).map(|_| ()),
+        }
+    }
+
     fn check_paid(&self, index: usize, cost: Option<f64>) -> Result<()> {
         match cost {
             Some(cost) if !(cost.is_finite() && cost >= 0.0) => {
@@ -558,16 +568,6 @@ fn check_cost(measurement: &str, cost: f64) -> Result<()> {
         Ok(())
     } else {
         Err(Error::BadCost { measurement: measurement.to_owned(), cost })
-    }
-}
-
-/// Whether this can be the cost of a measurement.
-fn check_new_cost(measurement: &str, cost: &Cost) -> Result<()> {
-    match cost {
-        Cost::Constant(cost) | Cost::Learned(LearnedCost { guess: cost, .. }) => {
-            check_cost(measurement, *cost)
-        }
-        Cost::Formula(_) => Ok(()),
     }
 }
 

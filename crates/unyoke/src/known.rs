@@ -18,9 +18,6 @@ pub(crate) struct Known {
 /// Designs whose values tell the spread of a formula.
 const SAMPLE: usize = 256;
 
-/// What a formula counts as where it is not a number.
-const HOPELESS: f64 = -1e12;
-
 impl Known {
     /// The formula of output `k`, if it is one.
     pub(crate) fn new(problem: &Problem, space: &Space, k: usize) -> Result<Option<Self>> {
@@ -29,23 +26,28 @@ impl Known {
         Ok(Some(Self { formula, space: space.clone(), output: k }))
     }
 
-    /// Its value at the design nearest to `x`, exactly as it would be suggested.
-    pub(crate) fn at(&self, x: &[f64]) -> f64 {
+    /// Its value at the design nearest to `x`, exactly as it would be suggested; none where that is
+    /// not a number.
+    pub(crate) fn at(&self, x: &[f64]) -> Option<f64> {
         let value = self.space.to_internal(self.output, self.space.formula_at(&self.formula, x));
-        if value.is_finite() { value } else { HOPELESS }
+        value.is_finite().then_some(value)
     }
 
     /// Its value at an encoded design; adds `factor` times the gradient to `gradient`.
-    pub(crate) fn with_gradient(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> f64 {
+    pub(crate) fn with_gradient(
+        &self,
+        x: &[f64],
+        factor: f64,
+        gradient: &mut [f64],
+    ) -> Option<f64> {
         let mut slopes = vec![0.0; x.len()];
         let raw = self.space.formula(&self.formula, x, 1.0, &mut slopes);
         let value = self.space.to_internal(self.output, raw);
         let slope = factor * self.space.internal_slope(self.output, raw);
-        if !value.is_finite() || slopes.iter().any(|s| !(slope * s).is_finite()) {
-            return if value.is_finite() { value } else { HOPELESS };
+        if value.is_finite() && slopes.iter().all(|s| (slope * s).is_finite()) {
+            gradient.iter_mut().zip(slopes).for_each(|(g, s)| *g += slope * s);
         }
-        gradient.iter_mut().zip(slopes).for_each(|(g, s)| *g += slope * s);
-        value
+        value.is_finite().then_some(value)
     }
 
     /// Mean and spread of its values over the designs.
@@ -53,7 +55,6 @@ impl Known {
         let Ok(points) = self.space.allowed_points(SAMPLE, 0) else {
             return Standardizer::new(&[]);
         };
-        let values = points.rows().map(|x| self.at(x));
-        Standardizer::new(&values.filter(|value| *value > HOPELESS).collect::<Vec<_>>())
+        Standardizer::new(&points.rows().filter_map(|x| self.at(x)).collect::<Vec<_>>())
     }
 }

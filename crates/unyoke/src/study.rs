@@ -469,9 +469,16 @@ impl<J: Journal> Study<J> {
         }
     }
 
-    /// Changes what evaluations of a measurement cost from now on.
+    /// Changes what evaluations of a measurement cost from now on. A formula is checked like one of
+    /// the problem: it must have a positive value at every design.
     pub fn set_cost(&mut self, measurement: &str, cost: impl Into<Cost>) -> Result<()> {
         let cost = cost.into();
+        if let Cost::Formula(_) = cost {
+            let (m, mut problem) =
+                (self.problem().measurement_index(measurement)?, self.problem().clone());
+            problem.measurements[m].cost = cost.clone();
+            problem.check()?;
+        }
         let event =
             || Event::CostChanged { measurement: measurement.to_owned(), cost: cost.clone() };
         self.record(|_| Ok(event()))

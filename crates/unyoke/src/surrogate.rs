@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::fit::{self, Hyper, Mean, Model};
 use unyoke_math::gamma::Gamma;
-use unyoke_math::gp::{Gp, Prediction};
+use unyoke_math::gp::{Gp, Prediction, Query};
 use unyoke_math::kernel::Family;
 use unyoke_math::success::Success;
 use unyoke_math::{Points, Result, normal};
@@ -90,19 +90,66 @@ pub(crate) struct Constraint {
 }
 
 impl Constraint {
+    /// The probability that it holds at each of `points`; 1 or 0 for a formula, which is certain.
+    fn probabilities(&self, points: &Points) -> Result<Vec<f64>> {
+        if self.belief.known.is_some() {
+            let holds = |mean: f64| if mean >= self.limit { 1.0 } else { 0.0 };
+            return Ok(self.belief.means(points)?.into_iter().map(holds).collect());
+        }
+        let predictions = self.belief.gp.predict_many(points)?;
+        Ok(predictions.into_iter().map(|prediction| self.probability(prediction)).collect())
+    }
+
+    /// The probability that it holds at `x`, as climbers see it: that of a formula falls from 1 to 0
+    /// right at the limit, but not at once. Otherwise there would be no way along the limit.
+    pub(crate) fn likelihood(&self, x: &[f64], query: &mut Query) -> Result<f64> {
+        if self.belief.known.is_some() {
+            return Ok((-0.5 * self.shortfall(self.belief.predict(x)?.mean).powi(2)).exp());
+        }
+        self.belief.gp.query_into(x, query)?;
+        Ok(self.probability(query.prediction()))
+    }
+
+    /// The same with its gradient, for the query that [`Constraint::likelihood`] has made.
+    pub(crate) fn likelihood_slope(&self, x: &[f64], query: &Query) -> Result<(f64, Vec<f64>)> {
+        if self.belief.known.is_some() {
+            let mut slope = vec![0.0; x.len()];
+            let shortfall = self.shortfall(self.belief.mean_with_gradient(x, 1.0, &mut slope)?);
+            let likelihood = (-0.5 * shortfall.powi(2)).exp();
+            slope.iter_mut().for_each(|s| *s *= likelihood * shortfall / LIMIT_WIDTH);
+            return Ok((likelihood, slope));
+        }
+        let prediction = query.prediction();
+        let [mean, variance] = self.slopes(prediction);
+        let slope = self.belief.gp.gradient(query, mean, variance);
+        Ok((self.probability(prediction), slope))
+    }
+
+    /// How far a formula is from being well within its limit, in units of the width of that limit.
+    fn shortfall(&self, mean: f64) -> f64 {
+        // What it lacks where it hardly matters that nothing is left of the likelihood.
+        const MOST: f64 = 1e3;
+        ((self.limit + LIMIT_MARGIN - mean) / LIMIT_WIDTH).clamp(0.0, MOST)
+    }
+
     /// The probability that it holds where this is predicted.
-    pub(crate) fn probability(&self, prediction: Prediction) -> f64 {
+    fn probability(&self, prediction: Prediction) -> f64 {
         normal::cdf((prediction.mean - self.limit) / deviation(prediction))
     }
 
     /// Derivatives of that probability in mean and variance.
-    pub(crate) fn slopes(&self, prediction: Prediction) -> [f64; 2] {
+    fn slopes(&self, prediction: Prediction) -> [f64; 2] {
         let deviation = deviation(prediction);
         let margin = (prediction.mean - self.limit) / deviation;
         let density = normal::pdf(margin) / deviation;
         [density, -0.5 * density * margin / deviation]
     }
 }
+
+/// Within the limit of a formula by this much, a climber sees no limit; within this much more it
+/// sees nothing else. The former is the larger part of where a climb along the limit ends inside.
+const LIMIT_MARGIN: f64 = 1e-4;
+const LIMIT_WIDTH: f64 = 1e-3;
 
 /// The standard deviation of a prediction; not nothing, since what is known exactly may lie exactly
 /// at a limit.
@@ -222,6 +269,9 @@ impl std::fmt::Display for ModelNote {
 /// Least fitted noise variance, as a fraction of the observed variance.
 const LEAST_NOISE: f64 = 1e-4;
 
+/// What an output counts as, standardised, where it is a formula that has no value.
+const HOPELESS: f64 = -1e12;
+
 /// No limit is further away from the values than so many of their standard deviations.
 const FARTHEST_LIMIT: f64 = 1e30;
 
@@ -233,17 +283,20 @@ impl Belief {
     /// Expected values, standardised.
     pub(crate) fn means(&self, points: &Points) -> Result<Vec<f64>> {
         match &self.known {
-            Some(known) => Ok(points.rows().map(|x| self.map.standardize(known.at(x))).collect()),
+            Some(known) => Ok(points.rows().map(|x| self.standardised(known.at(x))).collect()),
             None => self.gp.means(points),
         }
+    }
+
+    /// The value of a formula, standardised; hopeless where it has none.
+    fn standardised(&self, value: Option<f64>) -> f64 {
+        value.map_or(HOPELESS, |value| self.map.standardize(value).max(HOPELESS))
     }
 
     /// What is expected at `x`, standardised. A formula is certain.
     pub(crate) fn predict(&self, x: &[f64]) -> Result<Prediction> {
         match &self.known {
-            Some(known) => {
-                Ok(Prediction { mean: self.map.standardize(known.at(x)), variance: 0.0 })
-            }
+            Some(known) => Ok(Prediction { mean: self.standardised(known.at(x)), variance: 0.0 }),
             None => self.gp.predict(x),
         }
     }
@@ -258,7 +311,7 @@ impl Belief {
         match &self.known {
             Some(known) => {
                 let value = known.with_gradient(x, factor / self.map.scale(), gradient);
-                Ok(self.map.standardize(value))
+                Ok(self.standardised(value))
             }
             None => self.gp.mean_with_gradient(x, factor, gradient),
         }
@@ -317,7 +370,7 @@ impl Surrogate {
     pub(crate) fn probability(&self, x: &[f64]) -> Result<f64> {
         let mut product = 1.0;
         for constraint in &self.constraints {
-            product *= constraint.probability(constraint.belief.predict(x)?);
+            product *= constraint.likelihood(x, &mut Query::default())?;
         }
         for runs in &self.runs {
             product *= runs.success.probability(x)?;
@@ -327,13 +380,12 @@ impl Surrogate {
 
     /// How feasible `x` is: that probability, failures counted with caution. Adds `factor` times its
     /// gradient to `gradient`.
-    pub(crate) fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
+    fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
         let mut parts: Vec<(f64, Vec<f64>)> = vec![];
         for constraint in &self.constraints {
-            let query = constraint.belief.gp.query(x)?;
-            let [mean, variance] = constraint.slopes(query.prediction());
-            let slope = constraint.belief.gp.gradient(&query, mean, variance);
-            parts.push((constraint.probability(query.prediction()), slope));
+            let mut query = Query::default();
+            constraint.likelihood(x, &mut query)?;
+            parts.push(constraint.likelihood_slope(x, &query)?);
         }
         for runs in &self.runs {
             parts.push(runs.factor_with_gradient(x)?);
@@ -370,11 +422,8 @@ impl Surrogate {
     pub(crate) fn feasibilities(&self, points: &Points) -> Result<Vec<f64>> {
         let mut product = vec![1.0; points.len()];
         for constraint in &self.constraints {
-            for (f, prediction) in
-                product.iter_mut().zip(constraint.belief.gp.predict_many(points)?)
-            {
-                *f *= constraint.probability(prediction);
-            }
+            let probabilities = constraint.probabilities(points)?;
+            product.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
         }
         for runs in &self.runs {
             let factors = runs.factors(points)?;
@@ -457,12 +506,14 @@ impl Expected {
         utilities
     }
 
-    /// Whether each design is at least as likely to be feasible as not.
+    /// Whether each design is at least as likely to be feasible as not, and has all objectives.
     pub(crate) fn are_feasible(&self) -> Vec<bool> {
-        match &self.feasibilities {
-            Some(feasibilities) => feasibilities.iter().map(|f| *f >= LIKELY).collect(),
-            None => vec![true; self.means.len()],
+        let has_values = |row: &[f64]| row.iter().all(|mean| *mean > HOPELESS);
+        let mut feasible: Vec<bool> = self.means.rows().map(has_values).collect();
+        for (feasible, f) in feasible.iter_mut().zip(self.feasibilities.iter().flatten()) {
+            *feasible &= *f >= LIKELY;
         }
+        feasible
     }
 
     /// What each design is worth in each objective: its mean, with the probability that it is

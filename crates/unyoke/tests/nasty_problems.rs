@@ -20,26 +20,33 @@
 //! - Log scales: 101 from 1e-300 to 1e300, 102 of nothing or less, 103 of constraints.
 //! - Parameters: 104 steps that do not fit, 105 that do not divide the range, 106 one ordered choice.
 //! - Results: 107 of another measurement, 108 a number alone, 109 several outputs under way,
-//!   110 withdrawn, 111 one output of two imported, 112 retried without having failed.
-//! - All at once: 113 every algorithm.
+//!   110 withdrawn, 111 one output of two imported, 112 retried without having failed, 127 values
+//!   further apart than any number.
+//! - Limits: 113 that leave nothing, 114 one design, 115 a sliver, 116 few integers, 117 that are not
+//!   numbers somewhere.
+//! - Costs: 118 formulas that are not positive somewhere, 119 where nobody looked, 120 learned of
+//!   nothing, 121 of 1e300, 122 never reported, 123 impossible reports, 124 changed to a formula,
+//!   125 constants of any size.
+//! - All at once: 126 every algorithm.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod studies;
 
 use studies::*;
 use unyoke::{
-    Algorithm, Config, Design, Discretisation, Error, FrontSearch, Initial, Measurement, ModelNote,
-    Note, Origin, Outcome, Output, ProblemBuilder, Reading, Search, Status, Study, Suggestion,
+    Algorithm, Config, Cost, Design, Discretisation, Error, FrontSearch, Initial, Measurement,
+    ModelNote, Note, Origin, Outcome, Output, ProblemBuilder, Reading, Search, Status, Study,
+    Suggestion,
 };
 
 /// Less effort than usual.
 fn quick() -> Config {
     Config {
         initial: Initial { designs: Some(0), ..Initial::default() },
-        weights: 4,
-        search: Search { raw: 48, restarts: 4, iterations: 25 },
-        discretisation: Discretisation::Adaptive { points: 40 },
-        front: FrontSearch { population: 40, generations: 30 },
+        weights: 3,
+        search: Search { raw: 32, restarts: 3, iterations: 15 },
+        discretisation: Discretisation::Adaptive { points: 32 },
+        front: FrontSearch { population: 32, generations: 20 },
         ..Config::default()
     }
 }
@@ -230,6 +237,72 @@ fn case_72_an_objective_and_a_constraint_in_one_measurement() {
 }
 
 #[test]
+fn case_73_a_formula_of_an_unknown_name() {
+    for problem in [
+        plane().maximise("f", 1.0).output(formula("mass", "2 * xx")),
+        plane().maximise("f", 1.0).output(formula("mass", "2 * f")),
+        plane().maximise("f", 1.0).output(formula("mass", "2 * ")),
+        plane().maximise("f", 1.0).output(formula("mass", "")),
+    ] {
+        assert_eq!(mistakes(problem), ["outputs[1].formula"]);
+    }
+    let refused = plane().maximise("f", Cost::formula("lenght")).continuous("length", 0.1, 1.0);
+    let message = refused.build().unwrap_err().to_string();
+    assert!(message.starts_with("measurements[0].cost: "), "{message}");
+    assert!(message.contains("did you mean \"length\"?"), "{message}");
+}
+
+#[test]
+fn case_74_a_formula_of_a_choice() {
+    let kinds = || plane().categorical("kind", ["a", "b"]).ordered("size", ["S", "M"]);
+    for text in ["kind", "x * size"] {
+        let problem = kinds().maximise("f", 1.0).output(formula("mass", text));
+        assert_eq!(mistakes(problem), ["outputs[1].formula"]);
+        assert_eq!(mistakes(kinds().maximise("f", Cost::formula(text))), ["measurements[0].cost"]);
+        let limited = kinds().maximise("f", 1.0).limit("l", format!("{text} <= 1"));
+        assert_eq!(mistakes(limited), ["limits[0].formula"]);
+    }
+}
+
+#[test]
+fn case_75_division_by_zero_somewhere() {
+    let problem = plane().output(formula("mass", "1 / x")).maximise("f", 1.0);
+    let message = problem.build().unwrap_err().to_string();
+    assert!(message.starts_with("outputs[0].formula: is inf at x = 0.0;"), "{message}");
+    // Where a limit keeps designs away from there, it may stand.
+    let limited = plane().limit("away", "x >= 0.1").output(formula("mass", "1 / x"));
+    let mut away = study(limited.maximise("f", 1.0));
+    import(&mut away, "f", 10, f);
+    go(&mut away, 2, |_, asked| values(asked));
+    assert!(finite_front(&away) > 0);
+    // Nobody sees a pole between the designs that are tried.
+    let mut pole = study_with_formula("1 / (x - 0.3701234)");
+    go(&mut pole, 3, |_, asked| values(asked));
+    assert!(finite_front(&pole) > 0);
+}
+
+#[test]
+fn case_76_division_by_zero_everywhere() {
+    for text in ["x / 0", "0 / 0", "1 / (x - x)"] {
+        let problem = plane().output(formula("mass", text)).maximise("f", 1.0);
+        assert_eq!(mistakes(problem), ["outputs[0].formula"], "{text}");
+    }
+}
+
+#[test]
+fn case_77_a_formula_that_overflows() {
+    for text in ["exp(1000 * x)", "(1 + x)^1e4", "1e308 * 1e308 * x", "ln(0 - exp(x))"] {
+        let problem = plane().output(formula("mass", text)).maximise("f", 1.0);
+        assert_eq!(mistakes(problem), ["outputs[0].formula"], "{text}");
+        assert_eq!(mistakes(plane().maximise("f", Cost::formula(text))), ["measurements[0].cost"]);
+    }
+    // Only just not: the differences do.
+    let study = study_with_formula("1.7e308 * (2 * x - 1)");
+    assert_suggestion(&study);
+    finite_front(&study);
+}
+
+#[test]
 fn case_78_a_formula_that_is_a_constant() {
     let constant = || plane().output(formula("mass", "2 + 1")).maximise("f", 1.0);
     let mut study = study(constant());
@@ -272,7 +345,7 @@ fn case_80_a_constraint_that_is_a_formula_holds_exactly() {
     for constraint in [
         Output::at_most("load", 0.8).with_formula("x + y"),
         Output::at_least("load", -0.8).with_formula("-x - y"),
-        Output::at_most("load", 0.8).with_formula("x + y").log_scale(),
+        Output::at_most("load", 1.8).with_formula("1 + x + y").log_scale(),
     ] {
         // Infeasible where the objective is best.
         let problem = plane().output(constraint).output(Output::maximise("f"));
@@ -317,6 +390,34 @@ fn study_with_formula(text: &str) -> Study {
     let mut study = study(plane().output(formula("mass", text)).maximise("f", 1.0));
     import(&mut study, "f", 10, f);
     study
+}
+
+#[test]
+fn case_82_a_formula_without_a_value_where_nobody_looked() {
+    // Not a number within 0.01 of the design that is best in everything else.
+    let hole = "sqrt((x - 0.5)^2 + (y - 0.5)^2 - 0.0001)";
+    let inside = |design: &Design| distance(design, &at(0.5, 0.5)) < 0.01;
+    for output in [
+        Output::minimise("mass").with_formula(hole),
+        Output::maximise("mass").with_formula(hole),
+        Output::at_most("mass", 0.3).with_formula(hole),
+        Output::at_least("mass", 0.1).with_formula(hole),
+        Output::at_most("mass", 0.3).with_formula(hole).log_scale(),
+    ] {
+        let mut study = study(plane().output(output).maximise("f", 1.0));
+        let hill = |x: f64, y: f64| -(x - 0.5).powi(2) - (y - 0.5).powi(2);
+        import(&mut study, "f", 12, hill);
+        study.tell_result(at(0.5, 0.5), "f", 0.0).unwrap();
+        go(&mut study, 3, |_, asked| {
+            hill(asked.design.real("x").unwrap(), asked.design.real("y").unwrap()).into()
+        });
+        assert!(finite_front(&study) > 0);
+        for point in study.front(10).unwrap().points {
+            assert!(!inside(&point.design), "{}", point.design);
+        }
+        let forecast = study.forecast(&at(0.5, 0.5)).unwrap();
+        assert!(forecast.outputs.iter().all(|o| !o.mean.is_nan() && !o.sd.is_nan()));
+    }
 }
 
 #[test]
@@ -427,7 +528,7 @@ fn case_89_a_constraint_that_was_never_observed() {
     let said = Note::Model { output: "stress".into(), note: ModelNote::NoObservations };
     assert!(suggestion.notes.contains(&said), "{:?}", suggestion.notes);
     finite_front(&study);
-    go(&mut study, 6, |_, asked| values(asked));
+    go(&mut study, 20, |_, asked| values(asked));
     assert!(study.spent_on("stress").unwrap() > 0.0, "it is never measured");
 }
 
@@ -841,8 +942,246 @@ fn case_112_what_did_not_fail_cannot_be_retried() {
     assert_suggestion(&study);
 }
 
+/// Whether the limit `low <= a - b <= high` holds at a design.
+fn within(design: &Design, low: f64, high: f64) -> bool {
+    let difference = design.real("x").unwrap() - design.real("y").unwrap();
+    low <= difference && difference <= high
+}
+
 #[test]
-fn case_113_every_algorithm_with_everything_at_once() {
+fn case_113_limits_that_leave_nothing() {
+    let with = |limits: &[&str]| {
+        let start = plane().integer("n", 1, 9).maximise("f", 1.0);
+        let limits = limits.iter().enumerate();
+        mistakes(limits.fold(start, |b, (i, text)| b.limit(format!("l{i}"), *text)))
+    };
+    assert_eq!(with(&["x + y > 2.001"]), ["limits[0].formula"]);
+    assert_eq!(with(&["x <= 1", "n <= 0.5"]), ["limits[1].formula"]);
+    assert_eq!(with(&["x <= 0.4", "x >= 0.6"]), ["limits"]);
+    assert_eq!(with(&["0 / 0 <= x"]), ["limits[0].formula"]);
+}
+
+#[test]
+fn case_114_limits_that_leave_one_design() {
+    let problem = unyoke::Problem::builder()
+        .integer("n", 1, 9)
+        .integer("m", 1, 9)
+        .limit("corner", "n + m >= 18")
+        .maximise("f", 1.0)
+        .maximise("g", 2.0);
+    let only = Design::new().with("n", 9).with("m", 9);
+    for initial in [0, 4] {
+        let initial = Initial { designs: Some(initial), ..Initial::default() };
+        let config = Config { initial, ..quick() };
+        let problem = problem.clone().build().unwrap();
+        let mut study = Study::with_config(problem, config, 0).unwrap();
+        let mut made = vec![];
+        for _ in 0..2 {
+            let asked = assert_suggestion(&study);
+            assert_eq!(asked.design, only);
+            assert_ne!(asked.origin, Origin::Repeated);
+            study.ask().unwrap();
+            study.tell(asked.evaluation, 1.0).unwrap();
+            made.push(asked.measurement);
+        }
+        made.sort();
+        assert_eq!(made, ["f", "g"]);
+        let again = assert_suggestion(&study);
+        assert_eq!((again.origin, &again.design), (Origin::Repeated, &only));
+        assert_eq!(study.front(5).unwrap().points.len(), 1);
+    }
+    // A corner of the continuous plane.
+    let mut study = study(plane().limit("corner", "x + y >= 2").maximise("f", 1.0));
+    for _ in 0..3 {
+        // Repeated or not: neighbouring doubles satisfy it as well.
+        let asked = study.ask().unwrap();
+        let (x, y) = (asked.design.real("x").unwrap(), asked.design.real("y").unwrap());
+        assert!(x + y >= 2.0 && x <= 1.0 && y <= 1.0, "{}", asked.design);
+        study.tell(asked.evaluation, 1.0).unwrap();
+    }
+}
+
+#[test]
+fn case_115_limits_that_leave_a_sliver() {
+    let limit = "0.25 <= x - y <= 0.25001";
+    let problem = plane().limit("band", limit).output(Output::at_most("stress", 1.0));
+    let problem = problem.output(Output::maximise("f"));
+    let mut study = study(problem.measurement(Measurement::new("run", ["f", "stress"], 1.0)));
+    go(&mut study, 10, |_, asked| {
+        assert!(within(&asked.design, 0.25, 0.25001), "{}", asked.design);
+        values(asked)
+    });
+    assert!(finite_front(&study) > 0);
+    for point in study.front(10).unwrap().points {
+        assert!(within(&point.design, 0.25, 0.25001), "{}", point.design);
+    }
+    let best = study.best_for(&[1.0]).unwrap();
+    assert!(within(&best.design, 0.25, 0.25001), "{}", best.design);
+}
+
+#[test]
+fn case_116_limits_that_leave_few_integers() {
+    let problem = unyoke::Problem::builder()
+        .integer("n", 1, 1000)
+        .integer("m", 1, 1000)
+        .limit("band", "0.1 <= n - 331 * m <= 2.9")
+        .maximise("f", 1.0);
+    // n = 331 m + 1 or 2, m = 1, 2, 3.
+    let mut study = study(problem);
+    let mut seen: Vec<Design> = vec![];
+    for _ in 0..6 {
+        let asked = assert_suggestion(&study);
+        assert_ne!(asked.origin, Origin::Repeated, "after {}", seen.len());
+        let (n, m) = (asked.design.real("n").unwrap(), asked.design.real("m").unwrap());
+        assert!((0.1..=2.9).contains(&(n - 331.0 * m)), "{}", asked.design);
+        study.ask().unwrap();
+        study.tell(asked.evaluation, n / 1000.0 - m).unwrap();
+        seen.push(asked.design);
+    }
+    assert_eq!(assert_suggestion(&study).origin, Origin::Repeated);
+}
+
+#[test]
+fn case_117_limits_that_are_not_numbers_somewhere_exclude_that() {
+    let problem = plane().limit("root", "sqrt(x - 0.5) <= y").maximise("f", 1.0);
+    let mut study = study(problem);
+    import(&mut study, "f", 10, f);
+    go(&mut study, 8, |_, asked| {
+        let (x, y) = (asked.design.real("x").unwrap(), asked.design.real("y").unwrap());
+        assert!((x - 0.5).sqrt() <= y, "{}", asked.design);
+        values(asked)
+    });
+}
+
+#[test]
+fn case_118_cost_formulas_that_are_not_positive_somewhere() {
+    for (text, value) in [
+        ("x - 0.5", "is -0.5 at x = 0"),
+        ("x * y", "is 0 at"),
+        ("ln(x - 0.5)", "is NaN at"),
+        ("1 / x", "is inf at x = 0"),
+        ("0 * x", "is 0 at"),
+        ("0", "is 0 everywhere"),
+    ] {
+        let message = plane().maximise("f", Cost::formula(text)).build().unwrap_err().to_string();
+        assert!(message.starts_with("measurements[0].cost: "), "{message}");
+        assert!(message.contains(value), "{message}");
+    }
+}
+
+#[test]
+fn case_119_cost_formulas_that_are_not_positive_where_nobody_looked() {
+    // Less than nothing within 0.01 of the design that is best.
+    for hole in ["100 * ((x - 0.5)^2 + (y - 0.5)^2) - 0.01", "ln(1.0001 - x) + 1e4 * x + 10"] {
+        let Ok(problem) = plane().maximise("f", Cost::formula(hole)).build() else { continue };
+        let mut study = Study::with_config(problem, quick(), 0).unwrap();
+        let hill = |x: f64, y: f64| -(x - 0.5).powi(2) - (y - 0.5).powi(2);
+        import(&mut study, "f", 8, hill);
+        go(&mut study, 6, |_, asked| {
+            assert!(asked.cost > 0.0 && asked.cost.is_finite(), "{asked:?}");
+            hill(asked.design.real("x").unwrap(), asked.design.real("y").unwrap()).into()
+        });
+        assert!(study.spent() > 0.0);
+    }
+}
+
+/// A study in which the cost of one measurement is learned.
+fn with_learned_cost() -> Study {
+    study(plane().maximise("f", Cost::reported(2.0)).measured(Output::minimise("g"), 2.0))
+}
+
+#[test]
+fn case_120_evaluations_that_cost_nothing() {
+    let mut study = with_learned_cost();
+    go(&mut study, 14, |_, asked| values(asked).cost(0.0));
+    assert_eq!(study.spent(), 0.0);
+    let cost = study.expected_cost("f", &at(0.5, 0.5)).unwrap();
+    assert!(cost > 0.0 && cost < 1.0, "{cost}");
+}
+
+#[test]
+fn case_121_evaluations_that_cost_1e300() {
+    for paid in [1e300, 1e-300, 5e-324, f64::MAX] {
+        let mut study = with_learned_cost();
+        go(&mut study, 8, |step, asked| match asked.measurement.as_str() {
+            "f" if step % 2 == 0 => values(asked).cost(paid),
+            _ => values(asked),
+        });
+        let cost = study.expected_cost("f", &at(0.5, 0.5)).unwrap();
+        assert!(cost > 0.0 && cost.is_finite(), "{cost}");
+    }
+}
+
+#[test]
+fn case_122_a_learned_cost_that_nobody_reports() {
+    let mut study = with_learned_cost();
+    go(&mut study, 10, |_, asked| {
+        assert_eq!(asked.cost, 2.0);
+        values(asked)
+    });
+    assert_eq!(study.spent(), 20.0);
+}
+
+#[test]
+fn case_123_impossible_costs_are_refused_and_nothing_is_recorded() {
+    let mut study = with_learned_cost();
+    let asked = study.ask().unwrap();
+    for cost in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = study.tell(asked.evaluation, values(&asked).cost(cost));
+        assert!(matches!(refused, Err(Error::BadValue { .. })), "{refused:?}");
+        let refused = study.tell(asked.evaluation, failure().cost(cost));
+        assert!(matches!(refused, Err(Error::BadValue { .. })), "{refused:?}");
+    }
+    assert_eq!(study.evaluations()[0].status, Status::Pending);
+    study.tell(asked.evaluation, values(&asked)).unwrap();
+    for guess in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let problem = plane().maximise("f", Cost::time(guess));
+        assert_eq!(mistakes(problem), ["measurements[0].cost.guess"]);
+        assert!(study.set_cost("f", Cost::reported(guess)).is_err());
+    }
+}
+
+#[test]
+fn case_124_a_cost_that_becomes_a_formula_during_a_study() {
+    let mut study = study(plane().maximise("f", 1.0).minimise("g", 2.0));
+    go(&mut study, 8, |_, asked| values(asked));
+    let before = study.suggest().unwrap();
+    for bad in ["xx", "x - 1", "0 / x", "1 +", "ln(x)"] {
+        let refused = study.set_cost("f", Cost::formula(bad)).unwrap_err().to_string();
+        assert!(refused.starts_with("measurements[0].cost: "), "{refused}");
+    }
+    assert!(matches!(
+        study.set_cost("h", Cost::formula("1")),
+        Err(Error::UnknownMeasurement { .. })
+    ));
+    assert_eq!(study.suggest().unwrap(), before);
+    study.set_cost("f", Cost::formula("1 + 9 * x")).unwrap();
+    go(&mut study, 5, |_, asked| {
+        let x = asked.design.real("x").unwrap();
+        assert_eq!(asked.cost, if asked.measurement == "f" { 1.0 + 9.0 * x } else { 2.0 });
+        values(asked)
+    });
+    study.set_cost("f", Cost::time(3.0)).unwrap();
+    go(&mut study, 3, |_, asked| values(asked).cost(1.5));
+}
+
+#[test]
+fn case_125_constant_costs_of_any_size() {
+    for (f, g) in [(1e300, 1e300), (1e-300, 1e-300), (1e-307, f64::MAX), (f64::MAX, 1.0)] {
+        for algorithm in [Algorithm::CMokg, Algorithm::MakgVector] {
+            let problem = plane().maximise("f", f).minimise("g", g).build().unwrap();
+            let mut study =
+                Study::with_config(problem, Config { algorithm, ..quick() }, 0).unwrap();
+            import(&mut study, "f", 6, studies::f);
+            import(&mut study, "g", 6, studies::g);
+            assert_suggestion(&study);
+            assert!(study.suggest().unwrap().cost.is_finite());
+        }
+    }
+}
+
+#[test]
+fn case_126_every_algorithm_with_everything_at_once() {
     for algorithm in Algorithm::ALL {
         let problem = plane()
             .integer("n", 1, 3)
@@ -857,10 +1196,19 @@ fn case_113_every_algorithm_with_everything_at_once() {
         let initial = Initial { designs: Some(3), ..Initial::default() };
         let config = Config { algorithm, initial, ..quick() };
         let mut study = Study::with_config(problem, config, 0).unwrap();
-        go(&mut study, 9, |step, asked| match step % 4 {
+        go(&mut study, 6, |step, asked| match step % 4 {
             3 => failure(),
             _ => values(asked),
         });
         finite_front(&study);
     }
+}
+
+#[test]
+fn case_127_values_further_apart_than_any_number() {
+    let mut study = study(together(Output::at_most("stress", 1e308)));
+    import_both(&mut study, 12, |x, y| 1.7e308 * (x + y - 1.0));
+    import(&mut study, "f", 12, |x, y| 1.7e308 * (2.0 * x * y - 1.0));
+    assert_suggestion(&study);
+    finite_front(&study);
 }

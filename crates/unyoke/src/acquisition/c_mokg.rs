@@ -93,12 +93,11 @@ fn unless_it_fails<'a>(mut gain: Evaluator<'a>, successes: &'a [&Success]) -> Ev
     Box::new(move |x, mut gradient| {
         let mut log = gain(x, gradient.as_deref_mut());
         for success in successes {
-            log += power
-                * match gradient.as_deref_mut() {
-                    Some(gradient) => success.log_probability_with_gradient(x, 1.0, gradient),
-                    None => success.log_probability(x),
-                }
-                .unwrap_or(f64::NEG_INFINITY);
+            log += match gradient.as_deref_mut() {
+                Some(gradient) => success.log_probability_with_gradient(x, 1.0, gradient),
+                None => success.log_probability(x),
+            }
+            .unwrap_or(f64::NEG_INFINITY);
         }
         log
     })

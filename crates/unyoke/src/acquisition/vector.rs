@@ -318,8 +318,7 @@ impl<'a> Work<'a> {
         let mut product = 1.0;
         for (c, constraint) in self.shared.surrogate.constraints.iter().enumerate() {
             if !self.observed.constraints.contains(&c) {
-                constraint.belief.gp.query_into(x, &mut self.queries[c])?;
-                product *= constraint.probability(self.queries[c].prediction());
+                product *= constraint.likelihood(x, &mut self.queries[c])?;
             }
         }
         for runs in &self.shared.surrogate.runs {
@@ -607,10 +606,7 @@ impl<'a> Work<'a> {
         let mut parts: Vec<(f64, Vec<f64>)> = vec![];
         for (c, constraint) in surrogate.constraints.iter().enumerate() {
             if !self.observed.constraints.contains(&c) {
-                let prediction = self.queries[c].prediction();
-                let [mean, variance] = constraint.slopes(prediction);
-                let slope = constraint.belief.gp.gradient(&self.queries[c], mean, variance);
-                parts.push((constraint.probability(prediction), slope));
+                parts.push(constraint.likelihood_slope(x, &self.queries[c])?);
             }
         }
         for runs in &surrogate.runs {

@@ -243,6 +243,11 @@ impl Mistakes {
     }
 
     fn measurements(&mut self, problem: &Problem) {
+        let outputs = &problem.outputs;
+        if !outputs.is_empty() && outputs.iter().all(|output| output.formula.is_some()) {
+            let message = "there is nothing to measure: all outputs are formulas, known everywhere";
+            self.add("measurements", message);
+        }
         let names = problem.measurements.iter().map(|measurement| measurement.name.as_str());
         self.names("measurements", names);
         for (i, measurement) in problem.measurements.iter().enumerate() {

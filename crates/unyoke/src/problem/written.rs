@@ -45,7 +45,8 @@ impl TryFrom<WrittenProblem> for Problem {
     fn try_from(written: WrittenProblem) -> Result<Self, String> {
         let WrittenProblem { parameters, mut outputs, mut measurements, limits, objectives } =
             written;
-        if !objectives.is_empty() && !(outputs.is_empty() && measurements.is_empty()) {
+        let has_format_2 = !(outputs.is_empty() && measurements.is_empty());
+        if has_format_2 && !objectives.is_empty() {
             return Err("has objectives of format 1 beside outputs or measurements".to_owned());
         }
         for objective in objectives {

@@ -131,3 +131,37 @@ fn designs_that_are_good_for_another_objective_stay_as_well() {
     let best = unyoke_math::optimize::largest(&other, 20);
     assert!(best.iter().all(|&i| kept.points().rows().any(|x| x == points.row(i))));
 }
+
+/// A constraint that is this formula of two inputs, at most 0.6.
+fn formula(text: &str) -> Constraint {
+    let output = Output::at_most("load", 0.6).with_formula(text);
+    let problem = crate::Problem::builder().continuous("a", 0.0, 1.0).continuous("b", 0.0, 1.0);
+    let problem = problem.maximise("f", 1.0).output(output.clone()).build().unwrap();
+    let space = crate::space::Space::new(&problem);
+    let known = Known::new(&problem, &space, 1).unwrap();
+    let points = Points::new(2);
+    let observed = Observed { known, limit: Some(-0.6), ..observed(&output, &points, &[]) };
+    Surrogate::fit(&[observed], &isotropic()).unwrap().constraints.remove(0)
+}
+
+#[test]
+fn a_constraint_that_is_a_formula_holds_or_does_not() {
+    let constraint = formula("a + b");
+    let points = Points::from_rows(2, [[0.1, 0.2], [0.3, 0.3], [0.3, 0.301], [1.0, 1.0]]).unwrap();
+    assert_eq!(constraint.probabilities(&points).unwrap(), [1.0, 1.0, 0.0, 0.0]);
+    // Climbers see the same but for a little, and a slope where it falls.
+    let mut last = 1.0;
+    for i in 0..=300 {
+        let x = [0.3, 0.297 + 2e-5 * f64::from(i)];
+        let likelihood = constraint.likelihood(&x, &mut Query::default()).unwrap();
+        let (again, slope) = constraint.likelihood_slope(&x, &Query::default()).unwrap();
+        assert!(likelihood == again && likelihood <= last);
+        last = likelihood;
+        let h = 1e-7;
+        let at = |b: f64| constraint.likelihood(&[x[0], b], &mut Query::default()).unwrap();
+        let numeric = (at(x[1] + h) - at(x[1] - h)) / (2.0 * h);
+        assert!((slope[1] - numeric).abs() < 1e-3 * (1.0 + numeric.abs()), "{slope:?} {numeric}");
+    }
+    assert!(constraint.likelihood(&[0.3, 0.3], &mut Query::default()).unwrap() > 0.99);
+    assert!(last < 1e-6, "{last}");
+}
