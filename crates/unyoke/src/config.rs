@@ -120,7 +120,22 @@ impl Config {
         let mut mistakes = self.contradictions(problem);
         mistakes.extend(self.excesses());
         mistakes.extend(self.preference.too_small());
+        mistakes.extend(self.unsuited_algorithm(problem));
         mistakes
+    }
+
+    /// An algorithm that knows nothing of what the problem has.
+    fn unsuited_algorithm(&self, problem: &Problem) -> Option<Mistake> {
+        let constrained = problem.constraints().next().is_some();
+        let known = problem.outputs.iter().any(|output| output.formula.is_some());
+        let what = match (constrained, known) {
+            (true, _) => "constraints",
+            (false, true) => "outputs that are formulas",
+            (false, false) => return None,
+        };
+        let message = format!("{} does not know {what}; use c-mokg", self.algorithm.name());
+        let path = "config.algorithm".to_owned();
+        (!self.algorithm.knows_constraints()).then_some(Mistake { path, message })
     }
 
     /// Numbers so large that a search would never end or not fit into memory.
@@ -301,6 +316,11 @@ impl Algorithm {
     pub fn is_coupled(self) -> bool {
         let one = [Self::CMokg, Self::CMokgRandom, Self::HvkgD, Self::JesLbD];
         !one.contains(&self)
+    }
+
+    /// Whether it values constraints and outputs that are formulas.
+    fn knows_constraints(self) -> bool {
+        matches!(self, Self::CMokg | Self::CMokgRandom | Self::MakgVector | Self::Sobol)
     }
 
     /// Whether each step looks at a single weight vector.

@@ -577,6 +577,7 @@ impl<'h> Engine<'h> {
                 low,
                 high,
                 measured: here.map(|(_, reading)| reading.value).collect(),
+                is_formula: belief.known.is_some(),
             })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
@@ -635,7 +636,13 @@ impl<'h> Engine<'h> {
     fn is_taken_for(&self, output: usize, x: &[f64]) -> bool {
         let history = &self.history;
         let same = |at: &[f64]| history.space.same(at, x);
-        let repeatable = self.problem().outputs[output].noise != Noise::Deterministic;
+        // Whoever gives standard errors has noise, whatever was declared.
+        let has_errors = || {
+            let readings = history.observations(output).map(|(_, reading)| reading);
+            readings.filter_map(|reading| reading.sd).any(|sd| sd > 0.0)
+        };
+        let repeatable =
+            self.problem().outputs[output].noise != Noise::Deterministic || has_errors();
         history.pending(output).chain(history.failed(output)).any(same)
             || (!repeatable && history.observations(output).any(|(at, _)| same(at)))
     }

@@ -57,9 +57,9 @@ pub struct FrontPoint {
 }
 
 impl FrontPoint {
-    /// Whether every output was measured at this very design.
+    /// Whether every output was measured at this very design, or is a formula.
     pub fn is_measured(&self) -> bool {
-        self.outputs.iter().all(|forecast| !forecast.measured.is_empty())
+        self.outputs.iter().all(|forecast| forecast.is_formula || !forecast.measured.is_empty())
     }
 }
 
@@ -77,6 +77,8 @@ pub struct Forecast {
     pub high: f64,
     /// Values measured at this very design.
     pub measured: Vec<f64>,
+    /// Whether it is a formula of the parameters, known everywhere.
+    pub is_formula: bool,
 }
 
 /// Encoded designs that no other is predicted to dominate, at most `count`, well spread.

@@ -388,7 +388,13 @@ impl<J: Journal> Study<J> {
         output: &str,
         reading: impl Into<Reading>,
     ) -> Result<u64> {
-        self.tell_results(&[(design, output.to_owned(), reading.into())])
+        let result = (design, output.to_owned(), reading.into());
+        let mut number = 0;
+        self.record(|history| {
+            number = history.evaluations.len() as u64;
+            Ok(added(number, result.clone()))
+        })?;
+        Ok(number)
     }
 
     /// Like [`Study::tell_result`] for many results at once: all of them are recorded, or none.
