@@ -144,7 +144,7 @@ fn case_63_an_output_given_twice_by_one_measurement() {
 fn case_64_a_formula_that_is_measured() {
     let problem = plane().output(Output::maximise("f")).output(formula("mass", "x + y"));
     let problem = problem.measurement(Measurement::new("run", ["f", "mass"], 1.0));
-    assert_eq!(mistakes(problem), ["measurements[0].outputs"]);
+    assert_eq!(mistakes(problem), ["measurements[0].outputs[1]"]);
 }
 
 fn formula(name: &str, text: &str) -> Output {
