@@ -76,7 +76,7 @@ pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> Poi
 
 impl From<Forecast> for ForecastView {
     fn from(forecast: Forecast) -> Self {
-        let Forecast { mean, sd, low, high, measured } = forecast;
+        let Forecast { mean, sd, low, high, measured, .. } = forecast;
         Self { mean, sd, low, high, measured }
     }
 }
