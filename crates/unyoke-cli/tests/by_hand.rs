@@ -119,3 +119,13 @@ fn a_withdrawn_evaluation_that_was_made_after_all_is_shown_for_what_it_is() {
     assert!(status.contains("withdrawn were made after all"), "{status}");
     assert!(place.fails(&["ask"], 1).contains("budget"));
 }
+
+#[test]
+fn an_evaluation_that_cost_more_than_expected_may_lead_beyond_the_budget() {
+    let place = Place::new(&format!("[budget]\ncost = 1\n{PLAIN}"));
+    place.text(&["ask"]);
+    let said = place.text(&["tell", "0", "2.5", "--cost", "3"]);
+    assert!(said.contains("spent 3, 2 over the budget of 1"), "{said}");
+    let status = place.text(&["status"]);
+    assert!(status.contains("evaluations cost more than expected"), "{status}");
+}

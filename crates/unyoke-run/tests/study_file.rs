@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use unyoke::{
-    Algorithm, Cost, Deterministic, Direction, Lengthscales, Measurement, Noise, Output, Parameter,
-    Preference, Problem, Scale,
+    Algorithm, Cost, Deterministic, Direction, Failures, Lengthscales, Measurement, Noise, Output,
+    Parameter, Preference, Problem, Scale,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -96,6 +96,7 @@ fn every_field_arrives() {
         units = "raw"
         lengthscales = "isotropic"
         deterministic = "smoothed"
+        failures = "ignored"
         discretisation = { adaptive = { points = 50 } }
         search = { raw = 64 }
         front = { population = 10, generations = 5 }
@@ -130,6 +131,7 @@ fn every_field_arrives() {
     assert_eq!(file.config.weights, 8);
     assert_eq!(file.config.lengthscales, Lengthscales::Isotropic);
     assert_eq!(file.config.deterministic, Deterministic::Smoothed);
+    assert_eq!(file.config.failures, Failures::Ignored);
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);
@@ -296,6 +298,7 @@ fn words_that_are_not_known_find_the_one_meant() {
         ("seed = 7", "algorithm = \"c-mogk\"", "did you mean \"c-mokg\"?"),
         ("high = 2.0", "high = 2.0\nscale = \"lag\"", "did you mean \"log\"?"),
         ("high = 2.0", "high = 2.0\ntype = \"intger\"", "did you mean \"integer\"?"),
+        ("[study]", "[engine]\nfailures = \"ignore\"\n[study]", "did you mean \"ignored\"?"),
         ("[study]", "[engine]\nunits = \"row\"\n[study]", "did you mean \"raw\"?"),
         ("[study]", "[engine]\nsearch = { restart = 1 }\n[study]", "did you mean \"restarts\"?"),
         ("[study]", "[budget.evaluations]\nmas = 3\n[study]", "did you mean \"mass\"?"),

@@ -68,8 +68,8 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
     }
     text += "\n";
     if is_over_budget(status.spent, status.plan.budget) {
-        text +=
-            "the budget was lowered, or evaluations that had been withdrawn were made after all\n";
+        text += "evaluations cost more than expected, the budget was lowered, or evaluations that had \
+                 been withdrawn were made after all\n";
     }
     for (measurement, most) in &status.plan.evaluations {
         text += &format!("at most {} of {measurement}\n", count(*most as usize, "evaluation"));

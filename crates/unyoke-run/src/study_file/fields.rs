@@ -24,6 +24,7 @@ pub(super) const ENGINE: &[&str] = &[
     "units",
     "lengthscales",
     "deterministic",
+    "failures",
     "discretisation",
     "search",
     "front",

@@ -142,6 +142,7 @@ pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) 
     set(&mut config.units, said("units").and_then(|entry| entry.parse(found)));
     set(&mut config.lengthscales, said("lengthscales").and_then(|entry| entry.parse(found)));
     set(&mut config.deterministic, said("deterministic").and_then(|entry| entry.parse(found)));
+    set(&mut config.failures, said("failures").and_then(|entry| entry.parse(found)));
     set(&mut config.discretisation, said("discretisation").and_then(|entry| entry.parse(found)));
     set(&mut config.search, said("search").and_then(|entry| entry.parse(found)));
     set(&mut config.front, said("front").and_then(|entry| entry.parse(found)));
