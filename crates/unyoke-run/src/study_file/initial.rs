@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use unyoke::{Config, Initial, Journal, Problem, Study};
+use unyoke::{Config, Failures, Initial, Journal, Problem, Study};
 
 use super::StudyFile;
 
@@ -84,6 +84,10 @@ impl StudyFile {
     pub fn has_settings_of<J: Journal>(&self, study: &Study<J>) -> bool {
         let mut config = self.config.clone();
         config.initial.designs = config.initial.designs.or(study.config().initial.designs);
+        // A study begun before failures could be learned ignores them, whatever the default is now.
+        if config.failures == Failures::default() {
+            config.failures = study.config().failures;
+        }
         config == *study.config() && self.seed == study.seed()
     }
 }
