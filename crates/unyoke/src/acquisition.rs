@@ -43,6 +43,32 @@ pub(crate) trait Acquisition: Sync {
     }
 }
 
+/// An acquisition function with its options in another order, or some of them several times.
+pub(crate) struct Reordered<'a> {
+    pub(crate) inner: Box<dyn Acquisition + 'a>,
+    /// For each option, which one it is of the inner function.
+    pub(crate) options: Vec<usize>,
+}
+
+impl Acquisition for Reordered<'_> {
+    fn options(&self) -> usize {
+        self.options.len()
+    }
+
+    fn evaluator(&self, option: usize) -> Evaluator<'_> {
+        self.inner.evaluator(self.options[option])
+    }
+
+    fn maximise(
+        &self,
+        option: usize,
+        raw: &Points,
+        taken: &dyn Fn(&[f64]) -> bool,
+    ) -> Option<crate::error::Result<Vec<Optimum>>> {
+        self.inner.maximise(self.options[option], raw, taken)
+    }
+}
+
 /// What the knowledge-gradient functions share: the designs among which the best is chosen after
 /// the imagined observation, seen from every objective's model, for every weight vector.
 pub(crate) struct Scalarised<'a> {

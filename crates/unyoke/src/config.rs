@@ -121,7 +121,19 @@ impl Config {
         mistakes.extend(self.excesses());
         mistakes.extend(self.preference.too_small());
         mistakes.extend(self.unsuited_algorithm(problem));
+        mistakes.extend(self.unsuited_measurement(problem));
         mistakes
+    }
+
+    /// A measurement of several outputs for an algorithm that values one objective at a time.
+    fn unsuited_measurement(&self, problem: &Problem) -> Option<Mistake> {
+        let one = matches!(self.algorithm, Algorithm::HvkgD | Algorithm::JesLbD);
+        let several = problem.measurements.iter().find(|m| m.outputs.len() > 1);
+        let measurement = several.filter(|_| one)?;
+        let (algorithm, name) = (self.algorithm.name(), &measurement.name);
+        let message =
+            format!("{algorithm} values one output at a time, {name} gives several; use c-mokg");
+        Some(Mistake { path: "config.algorithm".to_owned(), message })
     }
 
     /// An algorithm that knows nothing of what the problem has.

@@ -9,7 +9,7 @@ use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
 use crate::acquisition::ma_kg::MaKg;
 use crate::acquisition::noisy_ehvi::NoisyEhvi;
 use crate::acquisition::par_ego::ParEgo;
-use crate::acquisition::{Acquisition, Scalarised};
+use crate::acquisition::{Acquisition, Reordered, Scalarised};
 use crate::choices::{Choice, choices};
 use crate::config::{Algorithm, Config, Deterministic, Failures, FrontSearch};
 use crate::cost::CostModel;
@@ -229,9 +229,12 @@ impl<'h> Engine<'h> {
             | Algorithm::MakgVector
             | Algorithm::Sobol => Box::new(CMokg::new(shared()?, &self.choices())?),
             Algorithm::Makg | Algorithm::MakgRandom => Box::new(MaKg::new(shared()?)),
-            Algorithm::HvkgD => self.hvkg(surrogate, Hvkg::decoupled)?,
+            Algorithm::HvkgD => self.by_choice(surrogate, self.hvkg(surrogate, Hvkg::decoupled)?),
             Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
-            Algorithm::JesLbD => Box::new(self.jes_lb(surrogate, Evaluated::OneObjective)?),
+            Algorithm::JesLbD => {
+                let jes_lb = self.jes_lb(surrogate, Evaluated::OneObjective)?;
+                self.by_choice(surrogate, Box::new(jes_lb))
+            }
             Algorithm::JesLbC => Box::new(self.jes_lb(surrogate, Evaluated::AllObjectives)?),
             Algorithm::Parego => Box::new(ParEgo::new(surrogate, &self.known_designs()?, weights)?),
             Algorithm::Nehvi => {
@@ -253,6 +256,25 @@ impl<'h> Engine<'h> {
         let seed = self.seed(FANTASIES);
         let setting = hvkg::Setting { space, surrogate, front, reference, seed };
         Ok(Box::new(form(setting)?))
+    }
+
+    /// A function with an option per objective as one with an option per choice, each of which gives
+    /// one objective.
+    fn by_choice<'a>(
+        &self,
+        surrogate: &Surrogate,
+        inner: Box<dyn Acquisition + 'a>,
+    ) -> Box<dyn Acquisition + 'a> {
+        let objective = |choice: &Choice| {
+            let places = choice.outputs.iter().map(|k| surrogate.place(*k));
+            let mut objectives = places.filter_map(|place| match place {
+                Place::Objective(m) => Some(m),
+                Place::Constraint(_) => None,
+            });
+            objectives.next().unwrap_or(0)
+        };
+        let options = self.choices().iter().map(objective).collect();
+        Box::new(Reordered { inner, options })
     }
 
     /// Joint entropy search on fronts drawn for this step.

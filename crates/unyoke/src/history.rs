@@ -111,6 +111,8 @@ pub(crate) struct History {
     pub(crate) position: u64,
     /// Where each evaluation lies in the cube.
     points: Vec<Vec<f64>>,
+    /// Where each was to be made, which may have been elsewhere.
+    suggested: Vec<Vec<f64>>,
     /// The evaluations with results, in the order in which these arrived.
     completed: Vec<usize>,
     /// What each measurement costs now.
@@ -155,6 +157,7 @@ impl History {
             evaluations: Vec::new(),
             position: 1,
             points: Vec::new(),
+            suggested: Vec::new(),
             completed: Vec::new(),
         })
     }
@@ -447,6 +450,7 @@ impl History {
                     self.completed.push(self.evaluations.len());
                 }
                 self.evaluations.push(evaluation);
+                self.suggested.push(point.clone());
                 self.points.push(point);
             }
             Change::Settle { index, status, paid, place } => {
@@ -472,6 +476,11 @@ impl History {
     /// Where evaluation `id`, which must exist, lies in the cube.
     pub(crate) fn point(&self, id: u64) -> &[f64] {
         &self.points[id as usize]
+    }
+
+    /// Where evaluation `id`, which must exist, was to be made.
+    pub(crate) fn suggested_point(&self, id: u64) -> &[f64] {
+        &self.suggested[id as usize]
     }
 
     /// Points and values of an output, in the order in which they arrived and in its own units.

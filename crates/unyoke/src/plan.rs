@@ -219,11 +219,18 @@ fn new_design(
     let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
     let keys = |is_meant: &dyn Fn(&Evaluation) -> bool| -> HashSet<Vec<u64>> {
         let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
-        standing.filter(|e| is_meant(e)).map(|e| key(history.point(e.id))).collect()
+        let meant: Vec<&Evaluation> = standing.filter(|e| is_meant(e)).collect();
+        // Where it was made, and where it was to be made.
+        let made = meant.iter().map(|e| key(history.point(e.id)));
+        made.chain(meant.iter().map(|e| key(history.suggested_point(e.id)))).collect()
     };
+    // As a history would hold it: bounds are not exact in binary, and a design that was evaluated
+    // must be recognised to the last bit.
+    let space = &history.space;
+    let recorded = |x: &[f64]| space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec());
     for taken in [keys(&|e| gave(e) || failed(e)), keys(&gave)] {
         let mut designs = designs(history)?.take(count + TRIES);
-        let found = designs.find(|x| !taken.contains(&key(x)) && is_possible(x));
+        let found = designs.find(|x| !taken.contains(&key(&recorded(x))) && is_possible(x));
         if found.is_some() {
             return Ok(found);
         }
@@ -232,14 +239,8 @@ fn new_design(
 }
 
 /// Allowed designs that fill the space: each depends on the study's seed and its number alone.
-///
-/// They are as a history would hold them: bounds are not exact in binary, and a design that was
-/// evaluated must be recognised to the last bit. It must be allowed to that bit, too.
 fn designs(history: &History) -> Result<impl Iterator<Item = Vec<f64>>> {
-    let space = &history.space;
-    let designs = space.allowed_designs(seed_for(history.seed, DESIGNS))?;
-    let recorded = |x: Vec<f64>| space.encode(&space.decode(&x)).unwrap_or(x);
-    Ok(designs.map(recorded).filter(|x| space.allows(x)))
+    history.space.allowed_designs(seed_for(history.seed, DESIGNS))
 }
 
 #[cfg(test)]

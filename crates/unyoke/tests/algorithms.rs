@@ -1,7 +1,9 @@
 //! Every algorithm runs a short study: inside the bounds, with evaluations pending, with costs.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use unyoke::{Algorithm, Config, Design, Error, FrontSearch, Origin, Problem, Study};
+use unyoke::{
+    Algorithm, Config, Design, Error, FrontSearch, Measurement, Origin, Output, Problem, Study,
+};
 
 const RIVALS: [Algorithm; 4] =
     [Algorithm::JesLbD, Algorithm::JesLbC, Algorithm::Parego, Algorithm::Nehvi];
@@ -170,5 +172,62 @@ fn a_score_is_the_gain_that_the_suggestion_reports_for_the_same_design() {
         let difference = (row.log_gain - best.log_gain).abs();
         assert!(difference < 1e-6, "{algorithm:?}: {} and {}", row.log_gain, best.log_gain);
         assert_eq!(row.cost, best.cost);
+    }
+}
+
+#[test]
+fn the_order_of_measurements_does_not_decide_what_algorithms_measure() {
+    for algorithm in [Algorithm::HvkgD, Algorithm::JesLbD, Algorithm::CMokg] {
+        let study = |names: [&str; 2]| {
+            let start = Problem::builder().continuous("x", 0.0, 1.0);
+            let start = start.output(Output::maximise("f")).output(Output::maximise("g"));
+            let add = |b: unyoke::ProblemBuilder, name: &&str| {
+                b.measurement(Measurement::new(*name, [*name], 1.0))
+            };
+            let problem = names.iter().fold(start, add).build().unwrap();
+            let config = Config { algorithm, ..Config::default() };
+            let mut study = Study::with_config(problem, config, 1).unwrap();
+            for i in 0..6 {
+                let x = f64::from(i) / 5.0;
+                let at = || Design::new().with("x", x);
+                // One is known well, the other hardly.
+                study.tell_result(at(), "f", (3.0 * x).sin()).unwrap();
+                if i % 5 == 0 {
+                    study.tell_result(at(), "g", (9.0 * x).cos()).unwrap();
+                }
+            }
+            // Past the initial design.
+            while study.suggest().unwrap().is_initial() {
+                let asked = study.ask().unwrap();
+                let x = asked.design.real("x").unwrap();
+                let value =
+                    if asked.measurement == "f" { (3.0 * x).sin() } else { (9.0 * x).cos() };
+                study.tell(asked.evaluation, value).unwrap();
+            }
+            let suggestion = study.suggest().unwrap();
+            let rows =
+                suggestion.options.iter().map(|row| (row.measurements[0].clone(), row.log_gain));
+            rows.collect::<std::collections::BTreeMap<_, _>>()
+        };
+        let (plain, turned) = (study(["f", "g"]), study(["g", "f"]));
+        for (name, gain) in plain {
+            assert!((gain - turned[&name]).abs() <= 1e-6 * gain.abs(), "{algorithm:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn algorithms_that_value_one_output_refuse_measurements_of_several() {
+    for algorithm in [Algorithm::HvkgD, Algorithm::JesLbD] {
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 1.0)
+            .output(Output::maximise("f"))
+            .output(Output::maximise("g"))
+            .measurement(Measurement::new("both", ["f", "g"], 1.0))
+            .build()
+            .unwrap();
+        let refused = Study::with_config(problem, Config { algorithm, ..Config::default() }, 1);
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("both gives several; use c-mokg"), "{message}");
     }
 }

@@ -30,6 +30,8 @@ impl fmt::Display for InitialPrice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { designs, cost, budget } = self;
         let plural = if *designs == 1 { "" } else { "s" };
+        // Costs by formula are estimates: a hundredth is more than is known.
+        let cost = (cost * 100.0).round() / 100.0;
         write!(f, "initial design: {designs} design{plural}, ")?;
         match budget {
             Some(budget) => write!(f, "{cost} of {budget}"),

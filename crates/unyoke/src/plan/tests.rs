@@ -5,6 +5,7 @@ use crate::config::{Algorithm, Config, Initial, Search};
 use crate::event::{Event, Record};
 use crate::history::{Evaluation, History, Status};
 use crate::problem::Problem;
+use crate::reading::Outcome;
 use crate::study::Study;
 use crate::suggestion::Suggestion;
 use crate::weights::{drawing_order, weights_of_step};
@@ -144,9 +145,13 @@ fn an_objective_that_was_withdrawn_at_an_earlier_design_is_measured_there_again(
 
 #[test]
 fn initial_designs_are_all_different_whatever_the_bounds() {
-    for (low, high) in [(0.1, 2.0), (-3.0, 7.1), (0.001, 0.3)] {
-        for seed in 0..10 {
-            let problem = Problem::builder().continuous("x", low, high).minimise("f", 1.0);
+    for (low, high) in [(0.1, 2.0), (-3.0, 7.1), (0.001, 0.3), (32.0, 1e5)] {
+        for seed in 0..30 {
+            let problem = match low > 0.0 {
+                true => Problem::builder().continuous_log("x", low, high),
+                false => Problem::builder().continuous("x", low, high),
+            };
+            let problem = problem.minimise("f", 1.0);
             let initial = Initial { designs: Some(8), ..Initial::default() };
             let config = Config { initial, ..Config::default() };
             let mut study = Study::with_config(problem.build().unwrap(), config, seed).unwrap();
@@ -158,5 +163,19 @@ fn initial_designs_are_all_different_whatever_the_bounds() {
                 seen.push(asked.design);
             }
         }
+    }
+}
+
+#[test]
+fn a_design_that_was_made_elsewhere_is_not_asked_for_again() {
+    let mut study = study(Algorithm::CMokg);
+    let mut seen = vec![];
+    for _ in 0..2 * INITIAL {
+        let asked = study.ask().unwrap();
+        let made = asked.design.clone().with("x", 0.5);
+        study.tell(asked.evaluation, Outcome::from(value(&asked)).at(made)).unwrap();
+        let suggested = (asked.measurement, asked.design);
+        assert!(!seen.contains(&suggested), "{suggested:?}");
+        seen.push(suggested);
     }
 }
