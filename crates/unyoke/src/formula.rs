@@ -49,6 +49,7 @@ impl Formula {
     }
 
     /// The text that was parsed.
+    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

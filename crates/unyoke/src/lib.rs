@@ -9,11 +9,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the parts of a problem that are formulas come one by one"
-)]
 mod formula;
 mod problem;
 mod design;

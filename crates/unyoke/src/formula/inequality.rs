@@ -30,6 +30,7 @@ impl Inequality {
     }
 
     /// The text that was parsed.
+    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
