@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use unyoke::{Algorithm, Config, Design, Discretisation, Problem, Study};
+use unyoke::{Algorithm, Config, Design, Discretisation, Measurement, Output, Problem, Study};
 use unyoke_math::sobol;
 
 /// A study with this many values of each objective at Sobol' designs.
@@ -24,6 +24,30 @@ fn study(dim: usize, counts: &[usize], config: Config) -> Study {
                 x.iter().enumerate().map(|(d, v)| (frequency * v + d as f64).sin()).sum();
             let design: Design = (0..dim).map(|d| (format!("x{d}"), x[d].into())).collect();
             study.tell_result(design, &format!("f{m}"), value).unwrap();
+        }
+    }
+    study
+}
+
+/// A study of a run that gives two objectives and a constraint.
+fn one_run(config: Config) -> Study {
+    let problem = Problem::builder()
+        .continuous("x", 0.0, 1.0)
+        .continuous("y", 0.0, 1.0)
+        .output(Output::maximise("lift"))
+        .output(Output::minimise("drag"))
+        .output(Output::at_most("moment", 0.4))
+        .measurement(Measurement::new("cfd", ["lift", "drag", "moment"], 4.0))
+        .build()
+        .unwrap();
+    let mut study = Study::with_config(problem, config, 1).unwrap();
+    for at in sobol::cube(2, 40, 1).unwrap().rows() {
+        let design = || Design::new().with("x", at[0]).with("y", at[1]);
+        let (x, y) = (at[0], at[1]);
+        for (name, value) in
+            [("lift", (4.0 * x).sin() + y), ("drag", x * x + y), ("moment", (3.0 * y).cos() * x)]
+        {
+            study.tell_result(design(), name, value).unwrap();
         }
     }
     study
@@ -60,6 +84,9 @@ fn suggestion(c: &mut Criterion) {
     let six = study(6, &[100, 100, 100], Config::default());
     let what = "C-MOKG suggestion, D = 6, three objectives, n = 3 x 100";
     c.bench_function(what, |b| b.iter(|| black_box(six.suggest().unwrap())));
+    let together = one_run(Config::default());
+    let what = "C-MOKG suggestion, one run of two objectives and a constraint, D = 2, n = 40";
+    c.bench_function(what, |b| b.iter(|| black_box(together.suggest().unwrap())));
     let what = "predicted front of 20 points, D = 2, n = 60 + 20";
     c.bench_function(what, |b| b.iter(|| black_box(default.front(20).unwrap())));
 }

@@ -57,6 +57,11 @@ impl Nodes {
         Ok(Self { points: Points::from_rows(1, nodes.map(|z| [z]))?, weights })
     }
 
+    /// How far from 0 any normal is.
+    fn reach(&self) -> f64 {
+        self.points.rows().flatten().fold(0.0, |most, z| most.max(z.abs()))
+    }
+
     fn sobol(normals: usize, count: usize) -> Result<Self> {
         let points = sobol::normals(normals, count, 0)?;
         Ok(Self { points, weights: vec![1.0 / count as f64; count] })
@@ -132,7 +137,10 @@ struct Work<'a> {
     mean_gradients: Vec<Vec<f64>>,
     /// Constraints that are not observed, at the candidate.
     queries: Vec<Query>,
-    /// For each node, F_j(z).
+    /// F_j now and at all nodes, and which lines may be the best somewhere.
+    bounds: Vec<Bound>,
+    needed: Vec<bool>,
+    /// For each node, F_j(z) of the lines that are needed.
     feasibility: Points,
     order: SlopeOrder,
     envelope: Envelope,
@@ -194,6 +202,17 @@ impl Sums {
     }
 }
 
+/// The feasibility of a design now, and the least and most it can be at any node.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    low: f64,
+    now: f64,
+    high: f64,
+}
+
+/// Standard deviations beyond which an objective is not imagined to move.
+const FARTHEST: f64 = 8.0;
+
 /// Below this a rise of the best line is none: its inverse would not be a number.
 const NO_RISE: f64 = 1e-290;
 
@@ -246,6 +265,8 @@ impl<'a> Work<'a> {
             constraints: vec![Moves::default(); observed.constraints.len()],
             mean_gradients: vec![],
             queries: vec![Query::default(); shared.surrogate.constraints.len()],
+            bounds: vec![],
+            needed: vec![],
             feasibility: Points::new(0),
             order: SlopeOrder::default(),
             envelope: Envelope::default(),
@@ -263,7 +284,8 @@ impl<'a> Work<'a> {
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
         self.wants_gradient = gradient.is_some();
         self.place_candidate(x)?;
-        self.fill_feasibility()?;
+        self.bound_feasibility();
+        self.fill_feasibility();
         let counts = [self.shared.objectives(), self.objectives.len(), self.constraints.len()];
         self.sums.clear(self.lines(), counts);
         for q in 0..self.shared.weights.len() {
@@ -327,8 +349,61 @@ impl<'a> Work<'a> {
         Ok(product)
     }
 
-    /// F_j(z) for every node and line.
-    fn fill_feasibility(&mut self) -> Result<()> {
+    /// F_j now, and between which values it stays at all nodes; then which lines may be the best
+    /// somewhere for some weight vector.
+    fn bound_feasibility(&mut self) {
+        let reach = self.observed.nodes.reach();
+        self.bounds.clear();
+        for j in 0..self.lines() {
+            let mut bound = Bound { low: self.base[j], now: self.base[j], high: self.base[j] };
+            for (moves, c) in self.constraints.iter().zip(&self.observed.constraints) {
+                let (standing, beta) =
+                    (standing(self.shared, *c, moves, j, self.twin), moves.slopes[j]);
+                let ends = [-reach, reach].map(|z| normal::cdf(standing.at(beta, z)));
+                bound.low *= ends[0].min(ends[1]);
+                bound.now *= normal::cdf(standing.at(0.0, 0.0));
+                bound.high *= ends[0].max(ends[1]);
+            }
+            self.bounds.push(bound);
+        }
+        self.needed.clear();
+        self.needed.resize(self.lines(), self.constraints.is_empty());
+        if !self.constraints.is_empty() {
+            for q in 0..self.shared.weights.len() {
+                let floor = self.floor(q);
+                for j in 0..self.lines() {
+                    self.needed[j] |= self.ceiling(q, j) >= floor;
+                }
+            }
+        }
+    }
+
+    /// How far observing the objectives moves λ · (μ_j − r), at most.
+    fn move_of(&self, q: usize, j: usize) -> f64 {
+        let observed = self.objectives.iter().zip(&self.observed.objectives);
+        let by = observed.map(|(moves, m)| self.shared.factor(q, *m) * moves.slopes[j].abs());
+        FARTHEST * by.sum::<f64>()
+    }
+
+    /// The most that line j is worth at any node.
+    fn ceiling(&self, q: usize, j: usize) -> f64 {
+        let utility = self.intercepts.row(q)[j] + self.move_of(q, j);
+        let Bound { low, high, .. } = self.bounds[j];
+        utility * if utility > 0.0 { high } else { low }
+    }
+
+    /// What the best line is worth at least at every node.
+    fn floor(&self, q: usize) -> f64 {
+        let lowest = |j: usize| {
+            let utility = self.intercepts.row(q)[j] - self.move_of(q, j);
+            let Bound { low, high, .. } = self.bounds[j];
+            utility * if utility > 0.0 { low } else { high }
+        };
+        (0..self.lines()).map(lowest).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// F_j(z) for every node and every line that is needed.
+    fn fill_feasibility(&mut self) {
         let nodes = &self.observed.nodes;
         if self.feasibility.len() != nodes.points.len() {
             self.feasibility = Points::zeros(self.lines(), nodes.points.len());
@@ -341,13 +416,12 @@ impl<'a> Work<'a> {
                 self.constraints.iter().zip(&self.observed.constraints).enumerate()
             {
                 let z = nodes.points.row(g)[first + i];
-                for (j, f) in row.iter_mut().enumerate() {
+                for (j, f) in row.iter_mut().enumerate().filter(|(j, _)| self.needed[*j]) {
                     let standing = standing(self.shared, *c, moves, j, self.twin);
                     *f *= normal::cdf(standing.at(moves.slopes[j], z));
                 }
             }
         }
-        Ok(())
     }
 
     fn add_weight_vector(&mut self, q: usize) -> Result<()> {
@@ -449,28 +523,22 @@ impl<'a> Work<'a> {
         });
         *rotation = rotation_to(&towards.collect::<Vec<_>>());
         kept.clear();
-        let constrained = !self.constraints.is_empty();
-        let matters =
-            |j: &usize| constrained || *j == best || distances[*j] <= nearest + NEGLIGIBLE;
-        kept.extend((0..self.lines()).filter(matters));
+        if self.constraints.is_empty() {
+            let matters = |j: &usize| *j == best || distances[*j] <= nearest + NEGLIGIBLE;
+            kept.extend((0..self.lines()).filter(matters));
+        } else {
+            let floor = self.floor(q);
+            let matters = |j: &usize| *j == best || self.ceiling(q, *j) >= floor;
+            kept.extend((0..self.lines()).filter(|j| self.needed[*j]).filter(matters));
+        }
         kept.iter().position(|j| *j == best).unwrap_or(0)
     }
 
-    /// The line that is worth most now, as the nodes see it.
+    /// The line that is worth most now.
     fn best_now(&self, q: usize, expected: &mut Vec<f64>) -> usize {
-        let nodes = &self.observed.nodes;
+        let worth = self.bounds.iter().zip(self.intercepts.row(q));
         expected.clear();
-        expected.resize(self.lines(), 0.0);
-        if self.constraints.is_empty() {
-            let worth = self.base.iter().zip(self.intercepts.row(q));
-            expected.iter_mut().zip(worth).for_each(|(e, (f, a))| *e = f * a);
-            return highest(expected);
-        }
-        for (row, weight) in self.feasibility.rows().zip(&nodes.weights) {
-            for ((e, f), a) in expected.iter_mut().zip(row).zip(self.intercepts.row(q)) {
-                *e += weight * f * a;
-            }
-        }
+        expected.extend(worth.map(|(bound, a)| bound.now * a));
         highest(expected)
     }
 
