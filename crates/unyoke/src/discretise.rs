@@ -8,8 +8,8 @@
 
 use crate::config::Discretisation;
 use crate::error::Result;
+use crate::model::Model;
 use crate::space::{Space, key};
-use crate::surrogate::Surrogate;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use unyoke_math::optimize::{Bounds, Stopping, largest, maximize};
@@ -20,7 +20,7 @@ use unyoke_math::{Points, sobol};
 /// What the designs depend on.
 pub(crate) struct Setting<'a> {
     pub(crate) space: &'a Space,
-    pub(crate) surrogate: &'a Surrogate,
+    pub(crate) model: &'a Model,
     pub(crate) weights: &'a Points,
     /// Designs evaluated so far, encoded.
     pub(crate) observed: &'a Points,
@@ -63,12 +63,12 @@ pub(crate) fn discretise(
 /// best of a pool of space-filling and observed designs.
 pub(crate) fn best_for_weights(setting: &Setting<'_>) -> Result<Points> {
     let pool = pool(setting)?;
-    let expected = setting.surrogate.outlooks(&pool)?;
+    let expected = setting.model.expected(&pool)?;
     let climb = |q: usize| {
         let lambda = setting.weights.row(q);
-        let values = expected.utilities(setting.surrogate, lambda);
+        let values = expected.utilities(setting.model, lambda);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
-        best_utility(setting.space, setting.surrogate, lambda, pool.row(start))
+        best_utility(setting.space, setting.model, lambda, pool.row(start))
     };
     let count = setting.weights.len();
     let found: Result<Vec<Vec<f64>>> = (0..count).into_par_iter().map(climb).collect();
@@ -82,17 +82,17 @@ pub(crate) fn best_for_weights(setting: &Setting<'_>) -> Result<Points> {
 pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) -> Result<Points> {
     const DIRECTIONS: usize = 4;
     const HALVINGS: usize = 20;
-    let surrogate = setting.surrogate;
-    let (of_set, of_best) = (surrogate.outlooks(set)?, surrogate.outlooks(best)?);
+    let model = setting.model;
+    let (of_set, of_best) = (model.expected(set)?, model.expected(best)?);
     let mut ties = Points::new(best.dim());
     let mut rng = Rng::new(setting.seed, 3);
     for (q, (lambda, centre)) in setting.weights.rows().zip(best.rows()).enumerate() {
-        let top = of_set.utilities(surrogate, lambda).into_iter().fold(f64::MIN, f64::max);
+        let top = of_set.utilities(model, lambda).into_iter().fold(f64::MIN, f64::max);
         let beats = |points: &Points| -> Result<Vec<bool>> {
-            let utilities = setting.surrogate.utilities(lambda, points)?;
+            let utilities = setting.model.utilities(lambda, points)?;
             Ok(utilities.into_iter().map(|utility| utility > top).collect())
         };
-        if of_best.utilities(surrogate, lambda)[q] <= top {
+        if of_best.utilities(model, lambda)[q] <= top {
             continue;
         }
         let mut draw = |free: &bool| if *free { rng.normal() } else { 0.0 };
@@ -147,13 +147,13 @@ const PENALTY: f64 = 100.0;
 /// Climbs the utility from a valid design, parameters with few values held.
 pub(crate) fn best_utility(
     space: &Space,
-    surrogate: &Surrogate,
+    model: &Model,
     lambda: &[f64],
     start: &[f64],
 ) -> Result<Vec<f64>> {
     let mut beyond = vec![0.0; start.len()];
     let utility = |x: &[f64], gradient: &mut [f64]| {
-        let Ok(value) = surrogate.utility(lambda, x, gradient) else { return f64::NAN };
+        let Ok(value) = model.utility(lambda, x, gradient) else { return f64::NAN };
         if !space.is_limited() {
             return value;
         }
@@ -230,7 +230,7 @@ impl Distinct {
         for x in best.rows() {
             candidates.push(x)?;
         }
-        let means = setting.surrogate.outlooks(&candidates)?.penalised(setting.surrogate);
+        let means = setting.model.expected(&candidates)?.penalised(setting.model);
         let front = non_dominated(&means)?;
         self.extend(space, &candidates.select(&thin(&means, &front, count / 4)?));
         // The latest designs are those the search found worth evaluating.
@@ -260,8 +260,8 @@ impl Distinct {
 mod tests {
     use super::*;
     use crate::config::{Config, Lengthscales};
+    use crate::model::{Observed, Row};
     use crate::problem::Problem;
-    use crate::surrogate::{Observed, Row};
 
     /// The sets of two steps, after a few evaluations in `inputs` dimensions.
     fn sets(kind: Discretisation, inputs: usize) -> [Points; 2] {
@@ -284,12 +284,11 @@ mod tests {
         });
         let outputs: Vec<Observed<'_>> = outputs.collect();
         let config = Config { lengthscales: Lengthscales::Isotropic, ..Config::paper() };
-        let surrogate = Surrogate::fit(&outputs, &config).unwrap();
+        let model = Model::fit(&outputs, &config).unwrap();
         [1, 2].map(|seed| {
             let weights = sobol::simplex(2, 4, seed).unwrap();
-            let (space, surrogate) = (&space, &surrogate);
-            let setting =
-                Setting { space, surrogate, weights: &weights, observed: &observed, seed };
+            let (space, model) = (&space, &model);
+            let setting = Setting { space, model, weights: &weights, observed: &observed, seed };
             discretise(kind, &setting, &best_for_weights(&setting).unwrap()).unwrap()
         })
     }

@@ -1,40 +1,37 @@
 //! The engine: what to evaluate next given everything that happened, and what is predicted.
 //!
-//! [`Engine::search`] is the method in order: observations, surrogate, acquisition, suggestion. What
+//! [`Engine::search`] is the method in order: model, outlook and value, search, suggestion. What
 //! it computes depends on the history alone, wherever that is written down.
 
-use crate::acquisition::c_mokg::CMokg;
-use crate::acquisition::hvkg::{self, Hvkg};
-use crate::acquisition::jes_lb::{self, Evaluated, JesLb};
-use crate::acquisition::ma_kg::MaKg;
-use crate::acquisition::noisy_ehvi::NoisyEhvi;
-use crate::acquisition::par_ego::ParEgo;
-use crate::acquisition::{Acquisition, Reordered, Scalarised};
+mod modelling;
+mod predicting;
+
 use crate::choices::{Choice, choices};
-use crate::config::{Algorithm, Config, Deterministic, Failures, FrontSearch};
+use crate::config::{Algorithm, Config, Deterministic, FrontSearch};
 use crate::cost::CostModel;
 use crate::design::Design;
-use crate::discretise::{self, best_for_weights, best_utility, discretise, ties_with_set};
+use crate::discretise::{self, best_for_weights, discretise, ties_with_set};
 use crate::error::Result;
-use crate::front::{
-    Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
-};
 use crate::history::{Evaluation, History, Status};
-use crate::known::Known;
+use crate::model::subset::distinct;
+use crate::model::{Model, ModelNote, Place};
 use crate::plan::{self, Allowed, Planned, is_payable};
-use crate::problem::{Cost, Noise, Problem, Scale};
+use crate::problem::{Cost, Noise, Problem};
+use crate::recommend::predicted_pareto_set;
+use crate::search::{Best, Region, best_of_each_option};
 use crate::space::key;
-use crate::subset::distinct;
-use crate::suggest::{Best, Region, best_of_each_option};
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
-use crate::surrogate::{ModelNote, Observed, Place, Row, Runs, Surrogate};
+use crate::value::c_mokg::CMokg;
+use crate::value::hvkg::{self, Hvkg};
+use crate::value::jes_lb::{self, Evaluated, JesLb};
+use crate::value::ma_kg::MaKg;
+use crate::value::noisy_ehvi::NoisyEhvi;
+use crate::value::par_ego::ParEgo;
+use crate::value::{Acquisition, Reordered, Scalarised};
 use crate::weights;
 use unyoke_math::Points;
-use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
-use unyoke_math::pareto::non_dominated;
 use unyoke_math::random::seed_for;
-use unyoke_math::success::Classifier;
 
 /// Streams of random numbers: what each is for.
 const WEIGHTS: u64 = 1;
@@ -45,11 +42,6 @@ const FANTASIES: u64 = 5;
 
 /// No reference point is further away from the values than so many of their standard deviations.
 const FARTHEST_REFERENCE: f64 = 1e30;
-
-/// Designs among which the worst of the front is looked for, and how far below it, at least, an
-/// infeasible design is, in standard deviations.
-const REFERENCE_DESIGNS: usize = 256;
-const LEAST_MARGIN: f64 = 0.1;
 
 /// The predicted Pareto set from which hypervolumes are climbed.
 const HYPERVOLUME_FRONT: FrontSearch = FrontSearch { population: 100, generations: 50 };
@@ -173,13 +165,13 @@ impl<'h> Engine<'h> {
         choices(self.problem(), self.config().algorithm)
     }
 
-    /// Observations, surrogate, acquisition, suggestion: the best of the options that are granted,
+    /// Model, outlook and value, search: the best of the options that are granted,
     /// of which there must be one, each up to the most that may be spent on it.
     fn search(&self, most: &[Option<f64>]) -> Result<Suggestion> {
         let granted: Vec<bool> = most.iter().map(Option::is_some).collect();
-        let surrogate = self.surrogate(Pending::Expected)?;
-        let step = self.step(&surrogate)?;
-        let acquisition = self.acquisition(&surrogate, &step)?;
+        let model = self.model(Pending::Expected)?;
+        let step = self.step(&model)?;
+        let acquisition = self.acquisition(&model, &step)?;
         let region = Region {
             space: &self.history.space,
             search: self.config().search,
@@ -194,11 +186,11 @@ impl<'h> Engine<'h> {
                 return true;
             }
             let x = self.canonical(x);
-            self.is_taken(&choices[option], &x) || self.is_known(&surrogate, &choices[option], &x)
+            self.is_taken(&choices[option], &x) || self.is_known(&model, &choices[option], &x)
         };
         let found = best_of_each_option(&*acquisition, &costs, &region, &taken)?;
         let found: Vec<Best> = found.into_iter().flatten().collect();
-        let mut notes = self.model_notes(&surrogate);
+        let mut notes = self.model_notes(&model);
         match self.best_value(&found, &granted) {
             Some(chosen) if found[chosen].log_gain > f64::NEG_INFINITY => {
                 if self.best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
@@ -207,7 +199,7 @@ impl<'h> Engine<'h> {
                 self.reasoned(&found, chosen, notes)
             }
             _ => {
-                let (x, measurement, origin) = self.explore(&surrogate, &region, most)?;
+                let (x, measurement, origin) = self.explore(&model, &region, most)?;
                 let mut suggestion = self.given(&x, measurement, origin)?;
                 suggestion.notes.append(&mut notes);
                 Ok(suggestion)
@@ -218,10 +210,10 @@ impl<'h> Engine<'h> {
     /// What the algorithm maximises in this step.
     fn acquisition<'a>(
         &'a self,
-        surrogate: &'a Surrogate,
+        model: &'a Model,
         Step { weights, set, .. }: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
-        let shared = || Scalarised::new(surrogate, set, weights);
+        let shared = || Scalarised::new(model, set, weights);
         Ok(match self.config().algorithm {
             // maKG of the whole vector is the same with one choice: everything.
             Algorithm::CMokg
@@ -229,32 +221,32 @@ impl<'h> Engine<'h> {
             | Algorithm::MakgVector
             | Algorithm::Sobol => Box::new(CMokg::new(shared()?, &self.choices())?),
             Algorithm::Makg | Algorithm::MakgRandom => Box::new(MaKg::new(shared()?)),
-            Algorithm::HvkgD => self.by_choice(surrogate, self.hvkg(surrogate, Hvkg::decoupled)?),
-            Algorithm::HvkgC => self.hvkg(surrogate, Hvkg::coupled)?,
+            Algorithm::HvkgD => self.by_choice(model, self.hvkg(model, Hvkg::decoupled)?),
+            Algorithm::HvkgC => self.hvkg(model, Hvkg::coupled)?,
             Algorithm::JesLbD => {
-                let jes_lb = self.jes_lb(surrogate, Evaluated::OneObjective)?;
-                self.by_choice(surrogate, Box::new(jes_lb))
+                let jes_lb = self.jes_lb(model, Evaluated::OneObjective)?;
+                self.by_choice(model, Box::new(jes_lb))
             }
-            Algorithm::JesLbC => Box::new(self.jes_lb(surrogate, Evaluated::AllObjectives)?),
-            Algorithm::Parego => Box::new(ParEgo::new(surrogate, &self.known_designs()?, weights)?),
+            Algorithm::JesLbC => Box::new(self.jes_lb(model, Evaluated::AllObjectives)?),
+            Algorithm::Parego => Box::new(ParEgo::new(model, &self.known_designs()?, weights)?),
             Algorithm::Nehvi => {
-                let (known, reference) = (self.known_designs()?, self.reference(surrogate)?);
-                Box::new(NoisyEhvi::new(surrogate, &known, reference, self.seed(FRONTS))?)
+                let (known, reference) = (self.known_designs()?, self.reference(model)?);
+                Box::new(NoisyEhvi::new(model, &known, reference, self.seed(FRONTS))?)
             }
         })
     }
 
     fn hvkg<'a>(
         &'a self,
-        surrogate: &'a Surrogate,
+        model: &'a Model,
         form: impl Fn(hvkg::Setting<'a>) -> Result<Hvkg<'a>>,
     ) -> Result<Box<dyn Acquisition + 'a>> {
         let (space, observed) = (&self.history.space, self.observed_designs()?);
         let (search, count) = (HYPERVOLUME_FRONT, HYPERVOLUME_DESIGNS);
-        let front = predicted_pareto_set(space, surrogate, &observed, search, count)?;
-        let reference = self.reference(surrogate)?;
+        let front = predicted_pareto_set(space, model, &observed, search, count)?;
+        let reference = self.reference(model)?;
         let seed = self.seed(FANTASIES);
-        let setting = hvkg::Setting { space, surrogate, front, reference, seed };
+        let setting = hvkg::Setting { space, model, front, reference, seed };
         Ok(Box::new(form(setting)?))
     }
 
@@ -262,11 +254,11 @@ impl<'h> Engine<'h> {
     /// one objective.
     fn by_choice<'a>(
         &self,
-        surrogate: &Surrogate,
+        model: &Model,
         inner: Box<dyn Acquisition + 'a>,
     ) -> Box<dyn Acquisition + 'a> {
         let objective = |choice: &Choice| {
-            let places = choice.outputs.iter().map(|k| surrogate.place(*k));
+            let places = choice.outputs.iter().map(|k| model.place(*k));
             let mut objectives = places.filter_map(|place| match place {
                 Place::Objective(m) => Some(m),
                 Place::Constraint(_) => None,
@@ -278,131 +270,19 @@ impl<'h> Engine<'h> {
     }
 
     /// Joint entropy search on fronts drawn for this step.
-    fn jes_lb<'a>(&self, surrogate: &'a Surrogate, evaluated: Evaluated) -> Result<JesLb<'a>> {
-        let fronts = jes_lb::draw_fronts(surrogate, &self.history.space, self.seed(FRONTS))?;
-        Ok(JesLb::new(surrogate, &fronts, Some(jes_lb::NOISE_FREE), evaluated)?)
-    }
-
-    /// The configured reference point, standardised.
-    fn reference(&self, surrogate: &Surrogate) -> Result<Option<Vec<f64>>> {
-        let Some(point) = &self.config().reference else { return Ok(None) };
-        let mut reference = vec![0.0; surrogate.objectives.len()];
-        for (name, value) in point {
-            let k = self.problem().output_index(name)?;
-            let value = self.history.space.to_internal(k, *value);
-            let standardised = surrogate.belief(k).map.standardize(value);
-            if let Place::Objective(m) = surrogate.place(k) {
-                // Values may differ by far less than the reference is away: that must not overflow.
-                reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
-            }
-        }
-        Ok(Some(reference))
-    }
-
-    /// The models, with or without what is under way.
-    fn surrogate(&self, pending: Pending) -> Result<Surrogate> {
-        let history = &self.history;
-        let observed = |k: usize| -> Result<Observed<'_>> {
-            let space = &history.space;
-            let row = |evaluation: &'h Evaluation| {
-                let reading = evaluation.reading(k)?;
-                Some(Row {
-                    evaluation: evaluation.id,
-                    x: history.point(evaluation.id),
-                    value: space.to_internal(k, reading.value),
-                    sd: reading.sd.map(|sd| space.internal_sd(k, reading.value, sd)),
-                    searched: evaluation.asked && !evaluation.initial,
-                })
-            };
-            let mut expected = Points::new(space.dim());
-            if pending == Pending::Expected {
-                for x in history.pending(k).chain(history.failed(k)) {
-                    expected.push(x)?;
-                }
-            }
-            let output = &self.problem().outputs[k];
-            Ok(Observed {
-                output,
-                limit: output.limit().map(|limit| space.to_internal(k, limit)),
-                sign: space.sign(k),
-                dim: space.dim(),
-                parameters: space.parameters(),
-                rows: history.completed().filter_map(row).collect(),
-                expected,
-                known: Known::new(self.problem(), space, k)?,
-            })
-        };
-        let observed: Vec<Observed<'_>> =
-            (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
-        let mut surrogate = Surrogate::fit(&observed, self.config())?;
-        surrogate.runs = self.runs()?;
-        if surrogate.is_constrained() {
-            surrogate.reference = Some(self.worth_of_infeasible(&surrogate)?);
-        }
-        Ok(surrogate)
-    }
-
-    /// Where measurements succeed that have failed. If one has never succeeded, that says nothing
-    /// about designs: something is wrong with all its runs. What others did is a hint.
-    fn runs(&self) -> Result<Vec<Runs>> {
-        if self.config().failures == Failures::Ignored {
-            return Ok(vec![]);
-        }
-        let ended = self.history.asked().filter(|e| e.status != Status::Pending);
-        let ended: Vec<&Evaluation> = ended.collect();
-        let succeeded = |e: &Evaluation| !e.outputs.iter().any(|k| e.lacks(*k));
-        let labels: Vec<bool> = ended.iter().map(|e| succeeded(e)).collect();
-        let points = ended.iter().map(|e| self.history.point(e.id));
-        let points = Points::from_rows(self.history.space.dim(), points)?;
-        let mut runs = vec![];
-        for m in 0..self.problem().measurements.len() {
-            let is_other: Vec<bool> = ended.iter().map(|e| e.measurement != Some(m)).collect();
-            let own = || labels.iter().zip(&is_other).filter(|(_, other)| !**other);
-            let has = |wanted: bool| own().any(|(label, _)| *label == wanted);
-            if has(true) && has(false) {
-                let classifier = Classifier::for_parameters(self.history.space.parameters())?;
-                let success = classifier.fit_with_hints(&points, &labels, &is_other)?;
-                runs.push(Runs { measurement: m, success });
-            }
-        }
-        Ok(runs)
-    }
-
-    /// What an infeasible design is worth, standardised: the reference point, or else the worst
-    /// value of each objective on the predicted front less a tenth of the front's range.
-    fn worth_of_infeasible(&self, surrogate: &Surrogate) -> Result<Vec<f64>> {
-        if let Some(reference) = self.reference(surrogate)? {
-            return Ok(reference);
-        }
-        let mut designs = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
-        for x in self.observed_designs()?.rows() {
-            designs.push(x)?;
-        }
-        let expected = surrogate.outlooks(&designs)?;
-        let feasible = expected.are_feasible();
-        let likely: Vec<usize> = (0..designs.len()).filter(|i| feasible[*i]).collect();
-        let means = match likely.is_empty() {
-            true => expected.means,
-            false => expected.means.select(&likely),
-        };
-        let front = means.select(&non_dominated(&means)?);
-        let worst = |k: usize| {
-            let column = || front.rows().map(|row| row[k]);
-            let low = column().fold(f64::INFINITY, f64::min);
-            let high = column().fold(f64::NEG_INFINITY, f64::max);
-            low - (0.1 * (high - low)).max(LEAST_MARGIN)
-        };
-        Ok((0..surrogate.objectives.len()).map(worst).collect())
+    fn jes_lb<'a>(&self, model: &'a Model, evaluated: Evaluated) -> Result<JesLb<'a>> {
+        let fronts = jes_lb::draw_fronts(model, &self.history.space, self.seed(FRONTS))?;
+        Ok(JesLb::new(model, &fronts, Some(jes_lb::NOISE_FREE), evaluated)?)
     }
 
     /// What this step looks at.
-    fn step(&self, surrogate: &Surrogate) -> Result<Step> {
+    fn step(&self, model: &Model) -> Result<Step> {
         let (config, order) = (self.config(), weights::drawing_order(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
         let weights = weights::weights_of_step(config, &order, seed, plan::searches(self.history))?;
         let setting = discretise::Setting {
             space: &self.history.space,
-            surrogate,
+            model,
             weights: &weights,
             observed: &self.observed_designs()?,
             seed: self.seed(DISCRETISATION),
@@ -419,7 +299,7 @@ impl<'h> Engine<'h> {
     /// Where nothing is expected to be gained: the design about which the models know least.
     fn explore(
         &self,
-        surrogate: &Surrogate,
+        model: &Model,
         region: &Region<'_>,
         most: &[Option<f64>],
     ) -> Result<(Vec<f64>, usize, Origin)> {
@@ -432,7 +312,7 @@ impl<'h> Engine<'h> {
                 if !most[c].is_some_and(|most| is_payable(cost, most)) {
                     continue;
                 }
-                let variance = |k: &usize| Ok(surrogate.belief(*k).predict(x)?.variance);
+                let variance = |k: &usize| Ok(model.belief(*k).predict(x)?.variance);
                 let variances: Result<Vec<f64>> = choice.outputs.iter().map(variance).collect();
                 let value = variances?.iter().sum::<f64>() / cost;
                 let better = best.is_none_or(|(most, ..)| value > most);
@@ -507,107 +387,13 @@ impl<'h> Engine<'h> {
         })
     }
 
-    fn model_notes(&self, surrogate: &Surrogate) -> Vec<Note> {
+    fn model_notes(&self, model: &Model) -> Vec<Note> {
         let notes = self.problem().outputs.iter().enumerate().flat_map(|(k, output)| {
             let note =
                 |note: &ModelNote| Note::Model { output: output.name.clone(), note: note.clone() };
-            surrogate.belief(k).notes.iter().map(note)
+            model.belief(k).notes.iter().map(note)
         });
         notes.collect()
-    }
-
-    /// See [`Study::front`](crate::Study::front).
-    pub(crate) fn front(&self, count: usize) -> Result<Front> {
-        let surrogate = self.surrogate(Pending::Ignored)?;
-        let weights = self.weights_of_front()?;
-        let designs = self.promising_designs(&surrogate, &weights)?;
-        let set = recommended(&surrogate, &designs, &weights, count)?;
-        let points = set.rows().map(|x| self.front_point(&surrogate, x));
-        let names = self.problem().outputs.iter().map(|output| output.name.clone());
-        Ok(Front { outputs: names.collect(), points: points.collect::<Result<_>>()? })
-    }
-
-    /// See [`Study::best_for`](crate::Study::best_for).
-    pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
-        let lambda = weights::checked(weights, self.problem().objectives().count())?;
-        let surrogate = self.surrogate(Pending::Ignored)?;
-        // From all that a front is chosen from, so that no point of a front is better.
-        let mut set = self.promising_designs(&surrogate, &self.weights_of_front()?)?;
-        if set.is_empty() {
-            // Nothing is likely feasible: then what is likeliest counts most.
-            set = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
-        }
-        let values = surrogate.utilities(&lambda, &set)?;
-        let best = largest(&values, 1).first().map_or(0, |i| *i);
-        let x = best_utility(&self.history.space, &surrogate, &lambda, set.row(best))?;
-        self.front_point(&surrogate, &self.canonical(&x))
-    }
-
-    fn weights_of_front(&self) -> Result<Points> {
-        weights::weights_of_front(self.config(), &weights::drawing_order(self.problem()))
-    }
-
-    /// The predicted Pareto set, and designs that are better still for some of `weights`.
-    fn promising_designs(&self, surrogate: &Surrogate, weights: &Points) -> Result<Points> {
-        let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let search = self.config().front;
-        let found = predicted_pareto_set(space, surrogate, &observed, search, usize::MAX)?;
-        with_best_for_weights(space, surrogate, found, weights)
-    }
-
-    /// See [`Study::forecast`](crate::Study::forecast).
-    pub(crate) fn forecast(&self, design: &Design) -> Result<FrontPoint> {
-        let x = self.history.space.encode(design)?;
-        self.front_point(&self.surrogate(Pending::Ignored)?, &x)
-    }
-
-    /// See [`Study::score`](crate::Study::score).
-    pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
-        let surrogate = self.surrogate(Pending::Expected)?;
-        let acquisition = self.acquisition(&surrogate, &self.step(&surrogate)?)?;
-        let costs = self.costs()?;
-        let score = |design: &Design| {
-            self.history.space.check_inside(design)?;
-            let x = self.history.space.encode(design)?;
-            let best = |option: usize| {
-                let log_gain = acquisition.evaluator(option)(&x, None);
-                Best { option, log_gain, cost: costs[option].at(&x), x: x.clone() }
-            };
-            Ok(self.rows(&(0..acquisition.options()).map(best).collect::<Vec<_>>()))
-        };
-        designs.iter().map(score).collect()
-    }
-
-    fn front_point(&self, surrogate: &Surrogate, x: &[f64]) -> Result<FrontPoint> {
-        let space = &self.history.space;
-        let forecast = |k: usize| -> Result<Forecast> {
-            let belief = surrogate.belief(k);
-            let Prediction { mean, variance } = belief.predict(x)?;
-            let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
-            let at = |z: f64| space.to_user(k, belief.map.restore(z));
-            let ends = [at(mean - variance.sqrt()), at(mean + variance.sqrt())];
-            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-            Ok(Forecast {
-                mean: at(mean),
-                sd: match self.problem().outputs[k].scale {
-                    // Not the root of the variance in these units, which may overflow.
-                    Scale::Linear => variance.sqrt() * belief.map.scale(),
-                    // Both may be infinite.
-                    Scale::Log if low == high => 0.0,
-                    Scale::Log => 0.5 * high - 0.5 * low,
-                },
-                low,
-                high,
-                measured: here.map(|(_, reading)| reading.value).collect(),
-                is_formula: belief.known.is_some(),
-            })
-        };
-        let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
-        let feasibility = match surrogate.is_constrained() {
-            true => Some(surrogate.probability(x)?),
-            false => None,
-        };
-        Ok(FrontPoint { design: space.decode(x), outputs, feasibility })
     }
 
     /// Distinct designs inside the bounds that have a value: imported ones in an order of their
@@ -671,11 +457,11 @@ impl<'h> Engine<'h> {
 
     /// Whether nothing can be learned there: all that would be measured is deterministic, and known
     /// as well as a measurement at this very design would make it known.
-    fn is_known(&self, surrogate: &Surrogate, choice: &Choice, x: &[f64]) -> bool {
+    fn is_known(&self, model: &Model, choice: &Choice, x: &[f64]) -> bool {
         let negligible = self.config().deterministic.noise();
         let known = |k: &usize| {
             self.problem().outputs[*k].noise == Noise::Deterministic
-                && surrogate.belief(*k).predict(x).is_ok_and(|p| p.variance <= negligible)
+                && model.belief(*k).predict(x).is_ok_and(|p| p.variance <= negligible)
         };
         self.config().deterministic == Deterministic::Interpolated
             && choice.outputs.iter().all(known)

@@ -22,13 +22,12 @@ mod journal;
 mod history;
 mod weights;
 mod cost;
-mod subset;
-mod known;
-mod surrogate;
+mod model;
 mod discretise;
-mod acquisition;
-mod suggest;
-mod front;
+mod outlook;
+mod value;
+mod search;
+mod recommend;
 mod suggestion;
 mod plan;
 mod engine;
@@ -45,15 +44,15 @@ pub use config::{
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};
 pub use event::{Event, FORMAT, Header, Record};
-pub use front::{Forecast, Front, FrontPoint};
 pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
+pub use model::ModelNote;
 pub use plan::Permission;
 pub use problem::{
     Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Limit, Measurement, Noise,
     Output, Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
 };
 pub use reading::{Outcome, Reading, Results};
+pub use recommend::{Forecast, Front, FrontPoint};
 pub use study::{Asked, Study};
 pub use suggestion::{Note, OptionRow, Origin, Suggestion};
-pub use surrogate::ModelNote;

@@ -9,12 +9,12 @@ use crate::design::Design;
 use crate::engine::{Engine, Renewed};
 use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Record};
-use crate::front::{Front, FrontPoint};
 use crate::history::{Evaluation, History};
 use crate::journal::{Journal, MemoryJournal};
 use crate::plan::Permission;
 use crate::problem::{Cost, Problem};
 use crate::reading::{Outcome, Reading};
+use crate::recommend::{Front, FrontPoint};
 use crate::suggestion::{OptionRow, Origin, Suggestion};
 
 /// How often a suggestion is computed again because others asked for the same thing first.

@@ -1,7 +1,7 @@
 //! A suggestion with its reasons, as a user reads it.
 
 use crate::design::Design;
-use crate::surrogate::ModelNote;
+use crate::model::ModelNote;
 use serde::Serialize;
 
 /// What to evaluate next, and why.

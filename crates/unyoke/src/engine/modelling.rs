@@ -1,0 +1,132 @@
+//! From a history to what is believed.
+
+use super::{Engine, FARTHEST_REFERENCE, Pending};
+use crate::config::Failures;
+use crate::discretise;
+use crate::error::Result;
+use crate::history::{Evaluation, Status};
+use crate::model::known::Known;
+use crate::model::{Model, Observed, Place, Row, Runs};
+use unyoke_math::Points;
+use unyoke_math::pareto::non_dominated;
+use unyoke_math::success::Classifier;
+
+/// Designs among which the worst of the front is looked for.
+pub(super) const REFERENCE_DESIGNS: usize = 256;
+
+/// How far below it, at least, an infeasible design is, in standard deviations.
+const LEAST_MARGIN: f64 = 0.1;
+
+impl<'h> Engine<'h> {
+    /// The configured reference point, standardised.
+    pub(super) fn reference(&self, model: &Model) -> Result<Option<Vec<f64>>> {
+        let Some(point) = &self.config().reference else { return Ok(None) };
+        let mut reference = vec![0.0; model.objectives.len()];
+        for (name, value) in point {
+            let k = self.problem().output_index(name)?;
+            let value = self.history.space.to_internal(k, *value);
+            let standardised = model.belief(k).map.standardize(value);
+            if let Place::Objective(m) = model.place(k) {
+                // Values may differ by far less than the reference is away: that must not overflow.
+                reference[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
+            }
+        }
+        Ok(Some(reference))
+    }
+
+    /// The models, with or without what is under way.
+    pub(super) fn model(&self, pending: Pending) -> Result<Model> {
+        let history = &self.history;
+        let observed = |k: usize| -> Result<Observed<'_>> {
+            let space = &history.space;
+            let row = |evaluation: &'h Evaluation| {
+                let reading = evaluation.reading(k)?;
+                Some(Row {
+                    evaluation: evaluation.id,
+                    x: history.point(evaluation.id),
+                    value: space.to_internal(k, reading.value),
+                    sd: reading.sd.map(|sd| space.internal_sd(k, reading.value, sd)),
+                    searched: evaluation.asked && !evaluation.initial,
+                })
+            };
+            let mut expected = Points::new(space.dim());
+            if pending == Pending::Expected {
+                for x in history.pending(k).chain(history.failed(k)) {
+                    expected.push(x)?;
+                }
+            }
+            let output = &self.problem().outputs[k];
+            Ok(Observed {
+                output,
+                limit: output.limit().map(|limit| space.to_internal(k, limit)),
+                sign: space.sign(k),
+                dim: space.dim(),
+                parameters: space.parameters(),
+                rows: history.completed().filter_map(row).collect(),
+                expected,
+                known: Known::new(self.problem(), space, k)?,
+            })
+        };
+        let observed: Vec<Observed<'_>> =
+            (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
+        let mut model = Model::fit(&observed, self.config())?;
+        model.runs = self.runs()?;
+        if model.is_constrained() {
+            model.reference = Some(self.worth_of_infeasible(&model)?);
+        }
+        Ok(model)
+    }
+
+    /// Where measurements succeed that have failed. If one has never succeeded, that says nothing
+    /// about designs: something is wrong with all its runs. What others did is a hint.
+    fn runs(&self) -> Result<Vec<Runs>> {
+        if self.config().failures == Failures::Ignored {
+            return Ok(vec![]);
+        }
+        let ended = self.history.asked().filter(|e| e.status != Status::Pending);
+        let ended: Vec<&Evaluation> = ended.collect();
+        let succeeded = |e: &Evaluation| !e.outputs.iter().any(|k| e.lacks(*k));
+        let labels: Vec<bool> = ended.iter().map(|e| succeeded(e)).collect();
+        let points = ended.iter().map(|e| self.history.point(e.id));
+        let points = Points::from_rows(self.history.space.dim(), points)?;
+        let mut runs = vec![];
+        for m in 0..self.problem().measurements.len() {
+            let is_other: Vec<bool> = ended.iter().map(|e| e.measurement != Some(m)).collect();
+            let own = || labels.iter().zip(&is_other).filter(|(_, other)| !**other);
+            let has = |wanted: bool| own().any(|(label, _)| *label == wanted);
+            if has(true) && has(false) {
+                let classifier = Classifier::for_parameters(self.history.space.parameters())?;
+                let success = classifier.fit_with_hints(&points, &labels, &is_other)?;
+                runs.push(Runs { measurement: m, success });
+            }
+        }
+        Ok(runs)
+    }
+
+    /// What an infeasible design is worth, standardised: the reference point, or else the worst
+    /// value of each objective on the predicted front less a tenth of the front's range.
+    fn worth_of_infeasible(&self, model: &Model) -> Result<Vec<f64>> {
+        if let Some(reference) = self.reference(model)? {
+            return Ok(reference);
+        }
+        let mut designs = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
+        for x in self.observed_designs()?.rows() {
+            designs.push(x)?;
+        }
+        let expected = model.expected(&designs)?;
+        let feasible = expected.are_feasible();
+        let likely: Vec<usize> = (0..designs.len()).filter(|i| feasible[*i]).collect();
+        let means = match likely.is_empty() {
+            true => expected.means,
+            false => expected.means.select(&likely),
+        };
+        let front = means.select(&non_dominated(&means)?);
+        let worst = |k: usize| {
+            let column = || front.rows().map(|row| row[k]);
+            let low = column().fold(f64::INFINITY, f64::min);
+            let high = column().fold(f64::NEG_INFINITY, f64::max);
+            low - (0.1 * (high - low)).max(LEAST_MARGIN)
+        };
+        Ok((0..model.objectives.len()).map(worst).collect())
+    }
+}

@@ -1,0 +1,313 @@
+//! What is believed of all outputs: a fitted Gaussian process each, and where runs succeed.
+//!
+//! Outputs are standardised for the fit. Evaluations that are under way, and those that failed,
+//! enter as if they had returned what the model expects there: that changes no prediction, but
+//! leaves nothing to be learned at the same place.
+
+pub(crate) mod known;
+pub(crate) mod subset;
+mod belief;
+mod feasibility;
+mod fit;
+
+use crate::config::{Config, Units};
+use crate::problem::Output;
+use fit::{Draft, condition_on_expected, modelled};
+use known::Known;
+use unyoke_math::gp::Query;
+use unyoke_math::{Points, Result};
+
+pub(crate) use belief::Belief;
+use belief::HOPELESS;
+pub use belief::ModelNote;
+pub(crate) use feasibility::{Constraint, Runs};
+
+/// What the model of one output is made from; everything maximises, on the unit cube.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed<'a> {
+    pub(crate) output: &'a Output,
+    /// The least acceptable value of a constraint; none for an objective.
+    pub(crate) limit: Option<f64>,
+    /// +1 if more is better, −1 if less: known hyper-parameters need turning.
+    pub(crate) sign: f64,
+    /// Number of inputs.
+    pub(crate) dim: usize,
+    /// Number of parameters; a categorical one has several inputs.
+    pub(crate) parameters: usize,
+    /// In the order in which they arrived.
+    pub(crate) rows: Vec<Row<'a>>,
+    /// Pending and failed evaluations.
+    pub(crate) expected: Points,
+    /// The formula that the output is, if it is one; there are no rows then.
+    pub(crate) known: Option<Known>,
+}
+
+/// One observation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// Number of its evaluation.
+    pub(crate) evaluation: u64,
+    pub(crate) x: &'a [f64],
+    pub(crate) value: f64,
+    /// Its standard error, where that is known.
+    pub(crate) sd: Option<f64>,
+    /// Whether the design was chosen by a search for good values.
+    pub(crate) searched: bool,
+}
+
+/// The models of all outputs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Model {
+    /// In the order of the problem.
+    pub(crate) objectives: Vec<Belief>,
+    /// In the order of the problem.
+    pub(crate) constraints: Vec<Constraint>,
+    /// Where runs succeed, of measurements that have ever failed.
+    pub(crate) runs: Vec<Runs>,
+    /// What an infeasible design is worth, standardised; none where every design is feasible.
+    pub(crate) reference: Option<Vec<f64>>,
+    /// Which of these each output of the problem is.
+    places: Vec<Place>,
+}
+
+/// Where the model of an output is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among the objectives.
+    Objective(usize),
+    /// Among the constraints.
+    Constraint(usize),
+}
+
+/// No limit is further away from the values than so many of their standard deviations.
+const FARTHEST_LIMIT: f64 = 1e30;
+
+impl Model {
+    /// Fits each output's model to what was observed.
+    pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
+        let drafts = observed.iter().map(|one| Draft::new(one, config));
+        let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+        let modelled = modelled(&drafts)?;
+        let mut model = Self::default();
+        for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
+            let gp = condition_on_expected(draft.condition(data)?, &observed.expected)?;
+            let unit = match config.units {
+                Units::Standardised => 1.0,
+                Units::Raw => draft.map.scale(),
+            };
+            let notes = std::mem::take(&mut draft.notes);
+            let known = observed.known.clone();
+            model.add(Belief { gp, known, map: draft.map, unit, notes }, observed.limit);
+        }
+        Ok(model)
+    }
+
+    /// Adds the model of the next output, a constraint if it has a limit.
+    fn add(&mut self, belief: Belief, limit: Option<f64>) {
+        match limit {
+            None => {
+                self.places.push(Place::Objective(self.objectives.len()));
+                self.objectives.push(belief);
+            }
+            Some(limit) => {
+                self.places.push(Place::Constraint(self.constraints.len()));
+                let limit = belief.map.standardize(limit).clamp(-FARTHEST_LIMIT, FARTHEST_LIMIT);
+                self.constraints.push(Constraint { belief, limit });
+            }
+        }
+    }
+
+    /// Only objectives, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_objectives(objectives: Vec<Belief>) -> Self {
+        let mut model = Self::default();
+        objectives.into_iter().for_each(|belief| model.add(belief, None));
+        model
+    }
+
+    /// Whether some designs may be infeasible.
+    pub(crate) fn is_constrained(&self) -> bool {
+        !(self.constraints.is_empty() && self.runs.is_empty())
+    }
+
+    /// The probability that all constraints hold at `x` and no run fails.
+    pub(crate) fn probability(&self, x: &[f64]) -> Result<f64> {
+        let mut product = 1.0;
+        for constraint in &self.constraints {
+            product *= constraint.likelihood(x, &mut Query::default())?;
+        }
+        for runs in &self.runs {
+            product *= runs.success.probability(x)?;
+        }
+        Ok(product)
+    }
+
+    /// How feasible `x` is: that probability, failures counted with caution. Adds `factor` times its
+    /// gradient to `gradient`.
+    fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
+        let mut parts: Vec<(f64, Vec<f64>)> = vec![];
+        for constraint in &self.constraints {
+            let mut query = Query::default();
+            constraint.likelihood(x, &mut query)?;
+            parts.push(constraint.likelihood_slope(x, &query)?);
+        }
+        for runs in &self.runs {
+            parts.push(runs.factor_with_gradient(x)?);
+        }
+        for (i, (_, slope)) in parts.iter().enumerate() {
+            let others = parts.iter().enumerate().filter(|(j, _)| *j != i);
+            let others: f64 = others.map(|(_, (probability, _))| probability).product();
+            gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += factor * others * s);
+        }
+        Ok(parts.iter().map(|(probability, _)| probability).product())
+    }
+
+    /// λ · (μ(x) − r) times the probability that x is feasible, in weighing units; without
+    /// constraints λ · μ(x). Writes its gradient.
+    pub(crate) fn utility(&self, weights: &[f64], x: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        gradient.fill(0.0);
+        let mut sum = 0.0;
+        for (k, (belief, weight)) in self.objectives.iter().zip(weights).enumerate() {
+            let factor = weight * belief.unit;
+            let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
+            sum += factor * (belief.mean_with_gradient(x, factor, gradient)? - zero);
+        }
+        if !self.is_constrained() {
+            return Ok(sum);
+        }
+        let mut by_feasibility = vec![0.0; x.len()];
+        let feasibility = self.feasibility(x, sum, &mut by_feasibility)?;
+        let parts = gradient.iter_mut().zip(by_feasibility);
+        parts.for_each(|(g, part)| *g = *g * feasibility + part);
+        Ok(sum * feasibility)
+    }
+
+    /// How feasible each of `points` is.
+    pub(crate) fn feasibilities(&self, points: &Points) -> Result<Vec<f64>> {
+        let mut product = vec![1.0; points.len()];
+        for constraint in &self.constraints {
+            let probabilities = constraint.probabilities(points)?;
+            product.iter_mut().zip(probabilities).for_each(|(f, p)| *f *= p);
+        }
+        for runs in &self.runs {
+            let factors = runs.factors(points)?;
+            product.iter_mut().zip(factors).for_each(|(f, factor)| *f *= factor);
+        }
+        Ok(product)
+    }
+
+    /// Adds a constraint, for tests.
+    #[cfg(test)]
+    pub(crate) fn constrain(&mut self, belief: Belief, limit: f64) {
+        self.add(belief, Some(limit));
+    }
+
+    /// Where the model of output `k` of the problem is.
+    pub(crate) fn place(&self, k: usize) -> Place {
+        self.places[k]
+    }
+
+    /// The model of output `k` of the problem.
+    pub(crate) fn belief(&self, k: usize) -> &Belief {
+        match self.places[k] {
+            Place::Objective(m) => &self.objectives[m],
+            Place::Constraint(c) => &self.constraints[c].belief,
+        }
+    }
+
+    /// The value of each of `points` as [`Model::utility`] has it.
+    pub(crate) fn utilities(&self, weights: &[f64], points: &Points) -> Result<Vec<f64>> {
+        Ok(self.expected(points)?.utilities(self, weights))
+    }
+
+    /// What each of `points` is worth in each objective; see [`Expected::worths`].
+    pub(crate) fn worths(&self, points: &Points) -> Result<Points> {
+        Ok(self.expected(points)?.worths(self))
+    }
+
+    /// What is expected of each of `points`.
+    pub(crate) fn expected(&self, points: &Points) -> Result<Expected> {
+        let feasibilities = match self.is_constrained() {
+            true => Some(self.feasibilities(points)?),
+            false => None,
+        };
+        Ok(Expected { means: self.means(points)?, feasibilities })
+    }
+
+    /// λ · μ in weighing units, for rows of standardised means.
+    pub(crate) fn weigh(&self, weights: &[f64], means: &Points) -> Vec<f64> {
+        let factors: Vec<f64> =
+            self.objectives.iter().zip(weights).map(|(output, w)| w * output.unit).collect();
+        means.rows().map(|row| row.iter().zip(&factors).map(|(m, f)| m * f).sum()).collect()
+    }
+
+    /// Posterior means of all objectives, in standardised units: a row per point.
+    pub(crate) fn means(&self, points: &Points) -> Result<Points> {
+        let means = self.objectives.iter().map(|belief| belief.means(points));
+        let means: Vec<Vec<f64>> = means.collect::<Result<_>>()?;
+        let row = |i: usize| means.iter().map(|m| m[i]).collect::<Vec<_>>();
+        Points::from_rows(self.objectives.len(), (0..points.len()).map(row))
+    }
+}
+
+/// What is expected of some designs.
+pub(crate) struct Expected {
+    /// Standardised means of the objectives, a row per design.
+    pub(crate) means: Points,
+    /// Probability that each is feasible; none where every design is.
+    feasibilities: Option<Vec<f64>>,
+}
+
+impl Expected {
+    /// The value of each design to a decision maker.
+    pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
+        let mut utilities = model.weigh(weights, &self.means);
+        let Some(feasibilities) = &self.feasibilities else { return utilities };
+        let factors = model.objectives.iter().zip(weights).map(|(b, w)| w * b.unit);
+        let reference = model.reference.iter().flatten();
+        let zero: f64 = factors.zip(reference).map(|(factor, r)| factor * r).sum();
+        utilities.iter_mut().zip(feasibilities).for_each(|(u, f)| *u = f * (*u - zero));
+        utilities
+    }
+
+    /// Whether each design is at least as likely to be feasible as not, and has all objectives.
+    pub(crate) fn are_feasible(&self) -> Vec<bool> {
+        let has_values = |row: &[f64]| row.iter().all(|mean| *mean > HOPELESS);
+        let mut feasible: Vec<bool> = self.means.rows().map(has_values).collect();
+        for (feasible, f) in feasible.iter_mut().zip(self.feasibilities.iter().flatten()) {
+            *feasible &= *f >= LIKELY;
+        }
+        feasible
+    }
+
+    /// What each design is worth in each objective: its mean, with the probability that it is
+    /// feasible, and otherwise the reference point.
+    pub(crate) fn worths(&self, model: &Model) -> Points {
+        let mut worths = self.means.clone();
+        let reference = model.reference.as_deref().unwrap_or_default();
+        for (i, f) in self.feasibilities.iter().flatten().enumerate() {
+            let row = worths.row_mut(i).iter_mut().zip(reference);
+            row.for_each(|(worth, r)| *worth = r + f * (*worth - r));
+        }
+        worths
+    }
+
+    /// The same, designs that are likely infeasible so far down that every other design dominates
+    /// them, and the less likely the further.
+    pub(crate) fn penalised(&self, model: &Model) -> Points {
+        const FAR: f64 = 1e6;
+        let mut worths = self.worths(model);
+        let unlikely =
+            self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < LIKELY);
+        for (i, f) in unlikely {
+            worths.row_mut(i).iter_mut().for_each(|worth| *worth -= FAR * (1.0 + LIKELY - f));
+        }
+        worths
+    }
+}
+
+/// A design is recommended if it is at least this likely to be feasible.
+pub(crate) const LIKELY: f64 = 0.5;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What is believed of one output.
+
+use super::known::Known;
+use serde::Serialize;
+use unyoke_math::data::Standardizer;
+use unyoke_math::gp::{Gp, Prediction};
+use unyoke_math::{Points, Result};
+
+/// What is believed of one output.
+#[derive(Debug, Clone)]
+pub(crate) struct Belief {
+    /// On standardised values; a prior that nobody asks where the output is a formula.
+    pub(crate) gp: Gp,
+    /// The formula that the output is, if it is one.
+    pub(crate) known: Option<Known>,
+    /// From values to standardised values.
+    pub(crate) map: Standardizer,
+    /// What one standardised unit counts when objectives are weighed against each other.
+    pub(crate) unit: f64,
+    /// What the user should know about this model.
+    pub(crate) notes: Vec<ModelNote>,
+}
+
+/// Something about a model that a user should know.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelNote {
+    /// Nothing was observed; the prior stands alone.
+    NoObservations,
+    /// Declared deterministic, but the same design returned different values; noise was fitted.
+    ReplicatesDisagree {
+        /// The evaluations whose values differ from that of another at the same design.
+        evaluations: Vec<u64>,
+    },
+    /// All observed values are equal.
+    ConstantValues,
+    /// One value dwarfs the differences between all others.
+    Outlier,
+    /// There are too many designs for an exact model; `used` of them were used, those near the
+    /// front and a selection that covers the rest.
+    Subset {
+        /// Number of designs used.
+        used: usize,
+        /// Number of designs at which this objective was observed.
+        of: usize,
+    },
+    /// Hyper-parameters were fitted on a part of the designs, evenly spread over all.
+    FittedOnSubset {
+        /// Number of designs used.
+        used: usize,
+        /// Number of designs at which this objective was observed.
+        of: usize,
+    },
+    /// Hyper-parameters could not be fitted; cautious defaults are in use.
+    FitFailed,
+}
+
+impl std::fmt::Display for ModelNote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoObservations => write!(f, "nothing observed yet, the prior stands alone"),
+            Self::ReplicatesDisagree { evaluations } => {
+                let numbers: Vec<String> = evaluations.iter().map(u64::to_string).collect();
+                let numbers = numbers.join(", ");
+                write!(f, "declared deterministic, but evaluations {numbers} differ from others ")?;
+                write!(f, "at the same design: noise was fitted")
+            }
+            Self::ConstantValues => write!(f, "all observed values are equal"),
+            Self::Outlier => write!(f, "one value dwarfs the differences between all others"),
+            Self::Subset { used, of } => {
+                write!(f, "modelled from {used} of {of} designs: those near the front, and a ")?;
+                write!(f, "selection that covers the rest")
+            }
+            Self::FittedOnSubset { used, of } => {
+                write!(f, "hyper-parameters were fitted on {used} of {of} designs")
+            }
+            Self::FitFailed => write!(f, "hyper-parameters could not be fitted, defaults are used"),
+        }
+    }
+}
+/// What an output counts as, standardised, where it is a formula that has no value.
+pub(super) const HOPELESS: f64 = -1e12;
+
+impl Belief {
+    /// Expected values, standardised.
+    pub(crate) fn means(&self, points: &Points) -> Result<Vec<f64>> {
+        match &self.known {
+            Some(known) => Ok(points.rows().map(|x| self.standardised(known.at(x))).collect()),
+            None => self.gp.means(points),
+        }
+    }
+
+    /// The value of a formula, standardised; hopeless where it has none.
+    fn standardised(&self, value: Option<f64>) -> f64 {
+        value.map_or(HOPELESS, |value| self.map.standardize(value).max(HOPELESS))
+    }
+
+    /// What is expected at `x`, standardised. A formula is certain.
+    pub(crate) fn predict(&self, x: &[f64]) -> Result<Prediction> {
+        match &self.known {
+            Some(known) => Ok(Prediction { mean: self.standardised(known.at(x)), variance: 0.0 }),
+            None => self.gp.predict(x),
+        }
+    }
+
+    /// Expected value at `x`; adds `factor` times its gradient to `gradient`.
+    pub(crate) fn mean_with_gradient(
+        &self,
+        x: &[f64],
+        factor: f64,
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        match &self.known {
+            Some(known) => {
+                let value = known.with_gradient(x, factor / self.map.scale(), gradient);
+                Ok(self.standardised(value))
+            }
+            None => self.gp.mean_with_gradient(x, factor, gradient),
+        }
+    }
+}

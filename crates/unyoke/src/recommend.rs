@@ -1,0 +1,297 @@
+//! The predicted Pareto set: NSGA-II on the posterior means.
+//!
+//! A front of a few points is chosen from it by what decision makers lose who have to choose among
+//! these points, and only then by how evenly they are spread: evenly spread points may all lie
+//! beside those that people with linear utilities want.
+
+use crate::config::FrontSearch;
+use crate::design::Design;
+use crate::discretise::best_utility;
+use crate::error::Result;
+use crate::model::Model;
+use crate::model::subset::{add_farthest, distinct};
+use crate::space::Space;
+use rayon::prelude::*;
+use serde::Serialize;
+use unyoke_math::Points;
+use unyoke_math::nsga2::Nsga2;
+use unyoke_math::optimize::largest;
+use unyoke_math::pareto::{non_dominated, thin};
+
+/// The predicted Pareto set, or the part of it that decision makers lose least with.
+///
+/// ```
+/// use unyoke::{Design, Problem, Study};
+///
+/// let problem =
+///     Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0).minimise("g", 5.0).build()?;
+/// let mut study = Study::new(problem)?;
+/// for x in [0.0, 0.3, 0.6, 1.0] {
+///     study.tell_result(Design::new().with("x", x), "f", x)?;
+///     study.tell_result(Design::new().with("x", x), "g", x * x)?;
+/// }
+/// for point in study.front(5)?.points {
+///     let [f, g] = &point.outputs[..] else { continue };
+///     println!("{}: f = {:.2} ± {:.2}, g = {:.2} ± {:.2}", point.design, f.mean, f.sd, g.mean, g.sd);
+/// }
+/// # Ok::<(), unyoke::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Front {
+    /// The outputs' names, in the order of each point's predictions.
+    pub outputs: Vec<String>,
+    /// Designs that are best for some trade-off, as far as the models can tell.
+    pub points: Vec<FrontPoint>,
+}
+
+/// A design of the predicted Pareto set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrontPoint {
+    /// The design.
+    pub design: Design,
+    /// What is known about each output there.
+    pub outputs: Vec<Forecast>,
+    /// The probability that all constraints hold and no run fails there; `None` where there are no
+    /// constraints and nothing has failed.
+    pub feasibility: Option<f64>,
+}
+
+impl FrontPoint {
+    /// Whether every output was measured at this very design, or is a formula.
+    pub fn is_measured(&self) -> bool {
+        self.outputs.iter().all(|forecast| forecast.is_formula || !forecast.measured.is_empty())
+    }
+}
+
+/// An output at a design: what is expected, and what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forecast {
+    /// Expected value, in the output's own units.
+    pub mean: f64,
+    /// Standard deviation of that expectation (observation noise not included). On a log scale half
+    /// the distance from `low` to `high`.
+    pub sd: f64,
+    /// One standard deviation below the expected value, in the output's own units.
+    pub low: f64,
+    /// One standard deviation above the expected value.
+    pub high: f64,
+    /// Values measured at this very design.
+    pub measured: Vec<f64>,
+    /// Whether it is a formula of the parameters, known everywhere.
+    pub is_formula: bool,
+}
+
+/// Encoded designs that no other is predicted to dominate, at most `count`, well spread.
+pub(crate) fn predicted_pareto_set(
+    space: &Space,
+    model: &Model,
+    observed: &Points,
+    search: FrontSearch,
+    count: usize,
+) -> Result<Points> {
+    let seeds = seeds(space, model, observed)?;
+    let nsga2 = Nsga2 {
+        population: search.population,
+        generations: search.generations,
+        offspring: search.population,
+        ..Nsga2::default()
+    };
+    let objectives = model.objectives.len();
+    let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
+        let valid = space.snapped(designs);
+        // A wrong shape makes the search end with its error.
+        penalised(space, model, &valid).unwrap_or_else(|_| Points::new(objectives))
+    })?;
+    let designs = space.snapped(&found.designs);
+    let designs = designs.select(&recommendable(space, model, &designs)?);
+    let means = model.worths(&designs)?;
+    // Of designs with the same expectations one will do.
+    let different = distinct(&means);
+    let (designs, means) = (designs.select(&different), means.select(&different));
+    let front = non_dominated(&means)?;
+    let kept = if front.len() > count { thin(&means, &front, count)? } else { front };
+    Ok(designs.select(&kept))
+}
+
+/// Means with which every other design dominates those that are likely infeasible or not allowed.
+fn penalised(space: &Space, model: &Model, designs: &Points) -> Result<Points> {
+    const NOT_ALLOWED: f64 = 1e7;
+    let mut means = model.expected(designs)?.penalised(model);
+    if space.is_limited() {
+        let mut slopes = vec![0.0; designs.dim()];
+        for (i, x) in designs.rows().enumerate().filter(|(_, x)| !space.allows(x)) {
+            let violation = space.violation(x, &mut slopes).min(1.0);
+            means.row_mut(i).iter_mut().for_each(|mean| *mean -= NOT_ALLOWED * (1.0 + violation));
+        }
+    }
+    Ok(means)
+}
+
+/// Which designs are allowed and at least as likely to be feasible as not.
+fn recommendable(space: &Space, model: &Model, designs: &Points) -> Result<Vec<usize>> {
+    let feasible = model.expected(designs)?.are_feasible();
+    let recommendable = |i: &usize| feasible[*i] && space.allows(designs.row(*i));
+    Ok((0..designs.len()).filter(recommendable).collect())
+}
+
+/// At most `count` of the encoded `designs`, none expected to dominate another: half of them those
+/// with which decision makers, `weights` a row each, lose least, the others spread over the front.
+pub(crate) fn recommended(
+    model: &Model,
+    designs: &Points,
+    weights: &Points,
+    count: usize,
+) -> Result<Points> {
+    let means = model.worths(designs)?;
+    let front = non_dominated(&means)?;
+    let (designs, means) = (designs.select(&front), means.select(&front));
+    if designs.len() <= count {
+        return Ok(designs);
+    }
+    let mut utilities = Points::zeros(weights.len(), designs.len());
+    for (q, row) in weights.rows().enumerate() {
+        for (i, utility) in model.weigh(row, &means).into_iter().enumerate() {
+            utilities.row_mut(i)[q] = utility;
+        }
+    }
+    let mut chosen = least_loss(&utilities, count.div_ceil(2));
+    let all: Vec<usize> = (0..designs.len()).collect();
+    add_farthest(&in_ranges(&means), &mut chosen, &all, count);
+    chosen.sort_unstable();
+    Ok(designs.select(&chosen))
+}
+
+/// What counts as no gain: a fraction of what one standard deviation in every objective is worth.
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// The designs `found`, and for each of `weights` the best one where it is better than all others.
+pub(crate) fn with_best_for_weights(
+    space: &Space,
+    model: &Model,
+    found: Points,
+    weights: &Points,
+) -> Result<Points> {
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let weights = weights.select(&distinct(weights));
+    let mut designs = found;
+    let means = model.worths(&designs)?;
+    let climb = |q: usize| {
+        let values = model.weigh(weights.row(q), &means);
+        let start = largest(&values, 1).first().map_or(0, |i| *i);
+        best_utility(space, model, weights.row(q), designs.row(start))
+    };
+    let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
+    let tops = Points::from_rows(designs.dim(), tops?)?;
+    let possible = recommendable(space, model, &tops)?;
+    let top_means = model.worths(&tops)?;
+    let mut means = means;
+    for (q, weights) in weights.rows().enumerate() {
+        let best = model.weigh(weights, &means).into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let value = model.weigh(weights, &top_means.select(&[q]))[0];
+        let unit: f64 = model.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
+        if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
+            designs.push(tops.row(q))?;
+            means.push(top_means.row(q))?;
+        }
+    }
+    Ok(designs)
+}
+
+/// Up to `count` options, each the one that most raises the sum over columns of the largest utility
+/// of those chosen; fewer where no other raises it. `utilities` has a row for each option.
+///
+/// What an option adds only shrinks as others are chosen, so that most sums need no update (Minoux
+/// 1978). The choice gains at least 1 − 1/e of what the best one would.
+fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
+    let mut reached = vec![f64::INFINITY; utilities.dim()];
+    for row in utilities.rows() {
+        reached.iter_mut().zip(row).for_each(|(reached, utility)| *reached = reached.min(*utility));
+    }
+    let gain = |reached: &[f64], i: usize| -> f64 {
+        utilities.row(i).iter().zip(reached).map(|(u, reached)| (u - reached).max(0.0)).sum()
+    };
+    let top = |gains: &[f64]| {
+        let larger = |best: usize, i: usize| if gains[i] > gains[best] { i } else { best };
+        (0..gains.len()).reduce(larger)
+    };
+    let mut gains: Vec<f64> = (0..utilities.len()).map(|i| gain(&reached, i)).collect();
+    let mut chosen = Vec::new();
+    while let Some(next) = top(&gains).filter(|&i| gains[i] > 0.0 && chosen.len() < count) {
+        gains[next] = gain(&reached, next);
+        if top(&gains) == Some(next) && gains[next] > 0.0 {
+            let row = utilities.row(next).iter();
+            reached.iter_mut().zip(row).for_each(|(reached, u)| *reached = reached.max(*u));
+            gains[next] = 0.0;
+            chosen.push(next);
+        }
+    }
+    chosen
+}
+
+/// Each objective in units of its range.
+fn in_ranges(means: &Points) -> Points {
+    let mut scaled = means.clone();
+    for m in 0..means.dim() {
+        let column = || means.rows().map(|row| row[m]);
+        let low = column().fold(f64::INFINITY, f64::min);
+        let high = column().fold(f64::NEG_INFINITY, f64::max);
+        for i in 0..means.len() {
+            let from_low = means.row(i)[m] - low;
+            scaled.row_mut(i)[m] = if high > low { from_low / (high - low) } else { 0.0 };
+        }
+    }
+    scaled
+}
+
+/// Observed designs, and for each objective the design of its best expected value: with them the
+/// ends of the front need not be discovered.
+fn seeds(space: &Space, model: &Model, observed: &Points) -> Result<Points> {
+    let mut seeds = space.snapped(observed);
+    let objectives = model.objectives.len();
+    if observed.is_empty() {
+        return Ok(seeds);
+    }
+    for k in 0..objectives {
+        let lambda: Vec<f64> = (0..objectives).map(|j| if j == k { 1.0 } else { 0.0 }).collect();
+        let values = model.utilities(&lambda, &seeds)?;
+        if let Some(&best) = largest(&values, 1).first() {
+            seeds.push(&best_utility(space, model, &lambda, seeds.row(best))?)?;
+        }
+    }
+    Ok(seeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke_math::sobol;
+
+    #[test]
+    fn sums_that_are_not_updated_change_no_choice() {
+        for (options, seed) in [(7, 2), (60, 3), (300, 4)] {
+            let utilities = sobol::cube(9, options, seed).unwrap();
+            let sum = |chosen: &[usize]| -> f64 {
+                let best =
+                    |q: usize| chosen.iter().map(|&i| utilities.row(i)[q]).fold(0.0, f64::max);
+                (0..9).map(best).sum()
+            };
+            let chosen = least_loss(&utilities, 5);
+            let mut so_far = vec![];
+            for next in chosen {
+                let with = |i: usize| [&so_far[..], &[i]].concat();
+                let most = (0..options).map(|i| sum(&with(i))).fold(0.0, f64::max);
+                assert!((sum(&with(next)) - most).abs() < 1e-12, "{so_far:?}");
+                so_far.push(next);
+            }
+            assert_eq!(so_far.len(), options.min(5));
+        }
+    }
+
+    #[test]
+    fn options_that_nobody_wants_are_not_chosen() {
+        let utilities = Points::from_rows(2, [[1.0, 0.0], [0.4, 0.4], [0.0, 2.0], [1.0, 0.0]]);
+        assert_eq!(least_loss(&utilities.unwrap(), 4), [2, 0]);
+    }
+}
