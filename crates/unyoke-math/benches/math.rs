@@ -8,7 +8,8 @@ use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::fit::{Lengthscales, Mean, Model, Noise, Search};
 use unyoke_math::gamma::Gamma;
-use unyoke_math::gp::{Candidate, Gp};
+use unyoke_math::gp::{Candidate, FixedSet, Gp};
+use unyoke_math::hypervolume_gain::{HypervolumeGain, Work, directions};
 use unyoke_math::kernel::{Family, Kernel};
 use unyoke_math::linalg::Cholesky;
 use unyoke_math::nsga2::Nsga2;
@@ -128,6 +129,62 @@ fn envelope(c: &mut Criterion) {
     });
 }
 
+/// Slopes of the points of a set and of x itself, when the set's process is observed at x.
+fn slopes_at(set: &FixedSet<'_>, x: &[f64]) -> Vec<f64> {
+    let mut candidate = Candidate::default();
+    set.evaluate(x, &mut candidate).unwrap();
+    let variance = candidate.prediction().variance;
+    let deviation = (variance + set.noise()).sqrt();
+    candidate.covariances().iter().chain([&variance]).map(|k| k / deviation).collect()
+}
+
+/// The gain in hypervolume beside the envelopes of weight vectors, on the same lines.
+fn hypervolume_gain(c: &mut Criterion) {
+    let gps = [gp(2, 60, 9.0), gp(2, 20, 2.0), gp(2, 40, 5.0), gp(2, 30, 3.0)];
+    let designs = sobol::cube(2, 150, 3).unwrap();
+    let sets: Vec<FixedSet<'_>> = gps.iter().map(|gp| gp.fixed_set(&designs).unwrap()).collect();
+    let x = [0.33, 0.62];
+    let own: Vec<f64> = gps.iter().map(|gp| gp.predict(&x).unwrap().mean).collect();
+    for moving in [0, 1] {
+        let slopes = slopes_at(&sets[moving], &x);
+        let weights = sobol::simplex(2, 16, 5).unwrap();
+        let line = |w: &[f64], a: &[f64], b: &[f64]| -> Vec<f64> {
+            let means = a.iter().zip(b).chain([(&own[0], &own[1])]);
+            means.map(|(a, b)| w[0] * a + w[1] * b).collect()
+        };
+        let intercepts: Vec<Vec<f64>> =
+            weights.rows().map(|w| line(w, sets[0].means(), sets[1].means())).collect();
+        let (mut order, mut envelope) = (SlopeOrder::default(), Envelope::default());
+        c.bench(
+            &format!("envelope of 151 lines for 16 weight vectors, objective {moving}"),
+            || {
+                order.sort(&slopes).unwrap();
+                let mut sum = 0.0;
+                for (a, w) in intercepts.iter().zip(weights.rows()) {
+                    sum += order.gain(a, w[moving], &mut envelope).unwrap().value();
+                    sum += envelope.gradient().map(|g| g.intercept + g.slope).sum::<f64>();
+                }
+                sum
+            },
+        );
+        let mut work = Work::default();
+        for objectives in [2, 3, 4] {
+            let row = |j: usize| (0..objectives).map(|k| sets[k].means()[j]).collect::<Vec<_>>();
+            let means = Points::from_rows(objectives, (0..150).map(row)).unwrap();
+            let reference = vec![-1.0; objectives];
+            let set = match objectives {
+                4 => {
+                    let rays = directions(3, 32, 1).unwrap();
+                    HypervolumeGain::along(&rays, &means, moving, &reference).unwrap()
+                }
+                _ => HypervolumeGain::new(&means, moving, &reference).unwrap(),
+            };
+            let what = format!("gain in hypervolume, {objectives} objectives, objective {moving}");
+            c.bench(&what, || set.gain(&slopes, &own[..objectives], &mut work).unwrap().value());
+        }
+    }
+}
+
 fn pareto(c: &mut Criterion) {
     for objectives in [2, 3] {
         let points = sobol::cube(objectives, 2000, 1).unwrap();
@@ -167,6 +224,6 @@ fn quick() -> Criterion {
 criterion_group! {
     name = benches;
     config = quick();
-    targets = linear_algebra, posterior, map_fit, envelope, pareto
+    targets = linear_algebra, posterior, map_fit, envelope, hypervolume_gain, pareto
 }
 criterion_main!(benches);

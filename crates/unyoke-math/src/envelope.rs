@@ -285,12 +285,12 @@ impl Side {
 
 /// The bits of the largest absolute value: without their sign, the bits of doubles are ordered as
 /// their sizes are, infinities and NaN above all.
-fn magnitude(values: &[f64]) -> u64 {
+pub(crate) fn magnitude(values: &[f64]) -> u64 {
     values.iter().fold(0, |most, v| most.max(v.abs().to_bits()))
 }
 
 /// The power of two that brings a number of this magnitude to order one, if there is one.
-fn unit_scale(magnitude: u64) -> f64 {
+pub(crate) fn unit_scale(magnitude: u64) -> f64 {
     if f64::from_bits(magnitude) < f64::MIN_POSITIVE {
         return 1.0;
     }
@@ -300,13 +300,13 @@ fn unit_scale(magnitude: u64) -> f64 {
 }
 
 /// A break point this far out, or none at all: the gain is 0 even as a logarithm.
-const FARTHEST: f64 = 1e150;
+pub(crate) const FARTHEST: f64 = 1e150;
 
 /// Beyond this e⁻ˣ is 0.
-const NEGLIGIBLE: f64 = 745.0;
+pub(crate) const NEGLIGIBLE: f64 = 745.0;
 
 /// 1/√2π.
-const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
+pub(crate) const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
 #[cfg(test)]
 mod tests {

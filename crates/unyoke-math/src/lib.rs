@@ -15,6 +15,7 @@ pub mod random;
 pub mod sobol;
 
 pub mod envelope;
+pub mod hypervolume_gain;
 
 pub mod optimize;
 
