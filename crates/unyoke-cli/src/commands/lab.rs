@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use unyoke::Lengthscales;
 use unyoke_lab::facts::deviations;
 use unyoke_lab::{
-    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, Suite, summary, write_figures,
+    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, TestProblem, summary, write_figures,
     write_report,
 };
 
@@ -38,7 +38,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Which test problems.
-    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(TestProblem::names()))]
     family: String,
     /// The file of published instances.
     #[arg(long, value_name = "FILE")]
@@ -54,7 +54,7 @@ pub(crate) struct CheckArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// Which test problems.
-    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(TestProblem::names()))]
     family: String,
     /// A file of published instances; without it they are sampled from the seed.
     #[arg(long, value_name = "FILE")]
@@ -136,7 +136,7 @@ impl RunArguments {
             if self.isotropic { Lengthscales::Isotropic } else { usual.lengthscales };
         // Figures are drawn later, perhaps from another folder.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        let usual_max_cost = Suite::named(&self.family)?.usual_max_cost(&costs);
+        let usual_max_cost = TestProblem::named(&self.family)?.usual_max_cost(&costs);
         Ok(Lab {
             settings: Settings {
                 problems: self.problems.map(absolute),
