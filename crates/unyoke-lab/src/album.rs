@@ -40,12 +40,17 @@ struct Plate {
 pub fn write_figures(out: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for plate in plates(&read_all(out)?)? {
-        let path = |ending: &str| out.join("figures").join(format!("{}.{ending}", plate.name));
-        write_whole(&path("svg"), plate.picture.svg().as_bytes())?;
-        write_whole(&path("png"), &plate.picture.png(PNG_SCALE)?)?;
-        files.extend([path("svg"), path("png")]);
+        files.extend(write_picture(out, &plate.name, &plate.picture)?);
     }
     Ok(files)
+}
+
+/// Writes a picture as SVG and PNG into `DIR/figures`.
+pub(crate) fn write_picture(out: &Path, name: &str, picture: &Picture) -> Result<[PathBuf; 2]> {
+    let path = |ending: &str| out.join("figures").join(format!("{name}.{ending}"));
+    write_whole(&path("svg"), picture.svg().as_bytes())?;
+    write_whole(&path("png"), &picture.png(PNG_SCALE)?)?;
+    Ok([path("svg"), path("png")])
 }
 
 /// Writes the report of a folder, one page that needs nothing else. Returns its file.

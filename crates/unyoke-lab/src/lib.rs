@@ -3,7 +3,8 @@
 //! An [`Instance`] is a problem whose true objectives are known; its [`Target`] is what a perfect
 //! decision maker would get. [`run()`] plays one study on it and measures after every evaluation,
 //! [`Lab`] does so for many instances and algorithms and keeps what it finished, [`summary`]
-//! averages. [`figures`] draws results as in the paper, [`report`] tabulates them.
+//! averages. [`figures`] draws results as in the paper, [`report`] tabulates them. A [`Suite`] runs many
+//! problems at the same budget, and [`comparison`] says who is better where.
 //! Modules stand in the order of the flow; each uses only those above it.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -27,6 +28,8 @@ pub mod summary;
 pub mod figures;
 pub mod report;
 mod album;
+mod suite;
+pub mod comparison;
 
 pub use album::{write_figures, write_report};
 pub use error::{Error, Result};
@@ -39,5 +42,6 @@ pub use problems::{Source, TestProblem};
 pub use run::{Protocol, run};
 pub use samples::Samples;
 pub use settings::{Hyper, Settings};
+pub use suite::{Suite, Unsuited};
 pub use table::{Metrics, Row, read_run};
 pub use target::{Scale, Target};
