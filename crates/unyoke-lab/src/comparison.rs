@@ -87,7 +87,8 @@ impl Verdict {
         if let Some((rival, best)) = rival.filter(|(_, best)| own > ACCEPTABLE * best)
             && own > NEGLIGIBLE
         {
-            let times = if best > 0.0 { format!("{:.2} ×", own / best) } else { "above".to_owned() };
+            let times =
+                if best > 0.0 { format!("{:.2} ×", own / best) } else { "above".to_owned() };
             misses.push(format!("{times} {}", rival.name()));
         }
         Self { own, rival, floor, misses }
@@ -175,8 +176,16 @@ impl Comparison {
     }
 
     fn verdict_rows(&self) -> Vec<Vec<String>> {
-        let head =
-            ["problem", "metric", "algorithm", "share", "best_rival", "rival_share", "sobol_share", "misses"];
+        let head = [
+            "problem",
+            "metric",
+            "algorithm",
+            "share",
+            "best_rival",
+            "rival_share",
+            "sobol_share",
+            "misses",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         let text = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
         for problem in &self.problems {
@@ -248,7 +257,8 @@ impl Comparison {
 
     /// A row per problem: ratios to the best rival and to Sobol', paired differences, what is missed.
     fn verdicts(&self, metric: Metric) -> String {
-        let head = ["problem", "share", "best rival", "ratio", "difference", "ratio to Sobol'", "misses"];
+        let head =
+            ["problem", "share", "best rival", "ratio", "difference", "ratio to Sobol'", "misses"];
         let row = |problem: &Compared| -> Option<Vec<String>> {
             let verdict = problem.verdict(self.against, metric)?;
             let ratio = |other: f64| match other > 0.0 {
@@ -296,7 +306,9 @@ impl Compared {
         };
         let mut entries: Vec<Entry> = suite.methods.iter().map(entry).collect();
         let by_all = |id: &&u32| {
-            entries.iter().all(|entry| entry.runs.as_ref().map_or(true, |runs| runs.contains_key(id)))
+            entries
+                .iter()
+                .all(|entry| entry.runs.as_ref().map_or(true, |runs| runs.contains_key(id)))
         };
         let common: Vec<u32> = suite.instances.iter().filter(by_all).copied().collect();
         for runs in entries.iter_mut().filter_map(|entry| entry.runs.as_mut().ok()) {
@@ -341,9 +353,7 @@ impl Compared {
     fn cell(&self, entry: &Entry, metric: Metric, part: f64) -> String {
         match &entry.runs {
             Err(_) => "n/a".to_owned(),
-            Ok(runs) => {
-                self.share(runs, metric, part).map_or_else(|| "–".to_owned(), with_error)
-            }
+            Ok(runs) => self.share(runs, metric, part).map_or_else(|| "–".to_owned(), with_error),
         }
     }
 

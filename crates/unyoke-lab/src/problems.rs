@@ -106,7 +106,8 @@ impl TestProblem {
     /// Lets models of these instances know the hyper-parameters of the objectives.
     pub(crate) fn tell_hyper(&self, instances: &mut [Instance]) -> Result<()> {
         let Self::Family(family) = self else {
-            let reason = format!("those of {} are not known: not a family of the paper", self.name());
+            let reason =
+                format!("those of {} are not known: not a family of the paper", self.name());
             return Err(Error::Setting { what: "hyper-parameters", reason });
         };
         for instance in instances {
@@ -165,7 +166,12 @@ fn measured(formula: &Formula) -> impl Iterator<Item = &formulas::Output> {
 }
 
 /// Adds output `m`, measured alone.
-fn add_output(builder: ProblemBuilder, output: Output, m: usize, from: &Source<'_>) -> ProblemBuilder {
+fn add_output(
+    builder: ProblemBuilder,
+    output: Output,
+    m: usize,
+    from: &Source<'_>,
+) -> ProblemBuilder {
     let output = if from.noise[m] > 0.0 { output.noisy() } else { output };
     builder.measured(output, from.costs[m])
 }

@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use crate::initial::read_initial;
 use crate::instance::Instance;
-use crate::run::Protocol;
 use crate::problems::{Source, TestProblem};
+use crate::run::Protocol;
 use crate::table::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

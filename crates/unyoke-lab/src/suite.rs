@@ -67,7 +67,8 @@ impl Suite {
     /// Makes all runs that are not there yet: the first instance of every problem, then the second, so
     /// that what is finished tells something about all problems early.
     pub fn run(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
-        let labs: Vec<Lab> = self.problems.iter().map(|name| self.lab(name)).collect::<Result<_>>()?;
+        let labs: Vec<Lab> =
+            self.problems.iter().map(|name| self.lab(name)).collect::<Result<_>>()?;
         let benches: Vec<Bench<'_>> = labs.iter().map(Bench::new).collect::<Result<_>>()?;
         let mut jobs: Vec<_> = benches.iter().flat_map(Bench::jobs).collect();
         let place = |id: u32| self.instances.iter().position(|&other| other == id);

@@ -91,7 +91,8 @@ impl Target {
     /// so much on the way there.
     pub fn worth(&self, values: &[f64], violation: f64) -> Vec<f64> {
         let share = (violation / WORTHLESS).clamp(0.0, 1.0);
-        let worth = |(value, reference): (&f64, &f64)| value + share * (value.min(*reference) - value);
+        let worth =
+            |(value, reference): (&f64, &f64)| value + share * (value.min(*reference) - value);
         values.iter().zip(&self.reference).map(worth).collect()
     }
 }

@@ -12,13 +12,13 @@ const DEFAULT: Method = Method::Default;
 const PAREGO: Method = Method::Published(Algorithm::Parego);
 const SOBOL: Method = Method::Published(Algorithm::Sobol);
 
-/// One problem without constraints, one with; a full evaluation each.
+/// One problem without constraints, one with; a quarter of a full evaluation each.
 fn suite(out: &Path) -> Suite {
     Suite {
         problems: vec!["branin-currin".to_owned(), "disc-brake".to_owned()],
         methods: vec![DEFAULT, PAREGO, SOBOL],
         instances: vec![0, 1],
-        budget: 1.0,
+        budget: 0.25,
         seed: 0,
         threads: 2,
         out: out.to_owned(),
@@ -65,7 +65,9 @@ fn a_suite_is_run_tabulated_drawn_and_resumed() {
     let summary = unyoke_lab::summary::write(out);
     summary.unwrap();
     let summary = std::fs::read_to_string(out.join("summary.csv")).unwrap();
-    assert!(summary.contains(",hypervolume_regret,") && summary.contains("hypervolume_regret_share"));
+    assert!(
+        summary.contains(",hypervolume_regret,") && summary.contains("hypervolume_regret_share")
+    );
 }
 
 #[test]
@@ -83,12 +85,14 @@ fn all_algorithms_start_from_the_same_data_and_measure_constraints() {
     };
     let (ours, sobol) = (rows("c-mokg"), rows("sobol"));
     let initial = 10 * 5;
+    assert!(ours.len() > initial && sobol.len() >= initial);
     for (a, b) in ours[..initial].iter().zip(&sobol[..initial]) {
         assert_eq!((&a.design, &a.objective, a.value), (&b.design, &b.objective, b.value));
         assert!(a.design[1] - a.design[0] >= 20.0 - 1e-9, "the radii keep their distance");
     }
     for name in ["mass", "stopping_time", "pressure", "heat", "torque"] {
-        assert_eq!(sobol.iter().filter(|row| row.objective == name).count(), 11, "{name}");
+        let count = ours[..initial].iter().filter(|row| row.objective == name).count();
+        assert_eq!(count, 10, "{name}");
     }
     // Metrics at the start and at the end, and none before the start.
     assert!(ours[..initial - 1].iter().all(|row| row.metrics.is_none()));

@@ -1,7 +1,6 @@
 //! The lab's own bests: nobody finds better designs than those that regrets are measured against.
 #![allow(clippy::unwrap_used)]
 
-use std::time::Instant;
 use unyoke_lab::{Instance, Settings, Target, TestProblem};
 use unyoke_math::pareto::{hypervolume, non_dominated};
 use unyoke_math::random::Rng;
@@ -56,9 +55,7 @@ fn search(instance: &Instance, target: &Target) -> Points {
 fn no_random_or_climbed_design_beats_the_target_of_any_problem() {
     for name in TestProblem::names() {
         let instance = instance(name);
-        let begun = Instant::now();
         let target = Target::of(&instance).unwrap();
-        let seconds = begun.elapsed().as_secs_f64();
         let found = search(&instance, &target);
         let excess = |q: usize| {
             let reached = found.rows().map(|v| utility(target.weights.row(q), v, &target));
@@ -68,13 +65,6 @@ fn no_random_or_climbed_design_beats_the_target_of_any_problem() {
         let share = most / target.scale.utility;
         let front = found.select(&non_dominated(&found).unwrap());
         let volume = hypervolume(&front, &target.reference).unwrap() / target.hypervolume;
-        println!(
-            "{name}: {seconds:.1} s, {} points, best beaten by {share:.1e}, volume {volume:.5}, \
-             range {:.4}, hypervolume {:.6}",
-            target.front.len(),
-            target.scale.utility,
-            target.hypervolume
-        );
         assert!(share <= ROUNDING, "{name}: {share:e} of the range better");
         assert!(volume <= 1.0 + ROUNDING, "{name}: {volume} of the hypervolume");
     }
@@ -83,21 +73,21 @@ fn no_random_or_climbed_design_beats_the_target_of_any_problem() {
 #[test]
 fn hypervolumes_of_true_fronts_are_the_known_ones() {
     // Areas above the curves, from 1 % beyond the ends of the fronts; and those that BoTorch 0.18.1
-    // has on record, from its reference points, found by evolution.
+    // has on record, from its reference points, found by evolution. A curve of 4,000 points lacks less
+    // than a thousandth of its area, a surface of as many points some thousandths.
     let quarter = std::f64::consts::FRAC_PI_4;
     for (name, reference, known, tolerance) in [
         ("zdt1", vec![1.01, 1.01], 1.01 * 1.01 - 1.0 / 3.0, 5e-4),
         ("zdt2", vec![1.01, 1.01], 1.01 * 1.01 - 2.0 / 3.0, 1e-3),
         ("dtlz2", vec![1.01, 1.01], 1.01 * 1.01 - quarter, 1e-3),
         ("branin-currin", vec![18.0, 6.0], 59.36011874867746, 1e-3),
-        ("vehicle-safety", vec![1864.72022, 11.81993945, 0.2903999384], 246.81607081187002, 2e-3),
+        ("vehicle-safety", vec![1864.72022, 11.81993945, 0.2903999384], 246.81607081187002, 5e-3),
         ("car-side-impact", vec![45.4872, 4.5114, 13.3394, 10.3942], 484.72654347642793, 1e-2),
         ("penicillin", vec![25.935, 57.612, 935.5], 2183455.909507436, 1e-2),
     ] {
         let target = Target::of(&instance(name)).unwrap();
         let reference: Vec<f64> = reference.iter().map(|r| -r).collect();
         let found = hypervolume(&target.front, &reference).unwrap();
-        println!("{name}: {found} {known} {}", found / known - 1.0);
         assert!((found / known - 1.0).abs() < tolerance, "{name}: {found}, not {known}");
     }
 }

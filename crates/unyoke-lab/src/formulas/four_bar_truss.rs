@@ -48,12 +48,17 @@ mod tests {
 
     #[test]
     fn extremes_are_those_published_with_the_suite() {
-        // Ideal (1237.8414230005442, 0.002761423749158419).
+        // Ideal (1237.8414230005442, 0.00276142374915842), nadir (2886.3695604236, 0.04), both found by
+        // evolution and so to twelve digits or so.
         let lightest = formula().evaluate(&[1.0, SQRT_2, SQRT_2, 1.0]);
-        assert!((lightest[0] - 1237.8414230005442).abs() < 1e-9, "{lightest:?}");
         let stiffest = formula().evaluate(&[3.0, 3.0, SQRT_2, 3.0]);
-        assert!((stiffest[1] - 0.002761423749158419).abs() < 1e-15, "{stiffest:?}");
-        // The second objective of the lightest truss is the nadir: 0.04.
-        assert!((lightest[1] - 0.04).abs() < 1e-15, "{lightest:?}");
+        for (value, published) in [
+            (lightest[0], 1237.8414230005442),
+            (stiffest[1], 0.00276142374915842),
+            (stiffest[0], 2886.3695604236),
+            (lightest[1], 0.04),
+        ] {
+            assert!((value / published - 1.0).abs() < 1e-11, "{value}, not {published}");
+        }
     }
 }

@@ -70,12 +70,9 @@ mod tests {
     #[test]
     fn plates_come_in_sixteenths() {
         let shell = &formula().inputs[0];
-        assert_eq!([0.0, 0.001, 0.006, 0.4999, 1.0].map(|u| shell.value(u)), [
-            PLATE,
-            PLATE,
-            2.0 * PLATE,
-            50.0 * PLATE,
-            6.25
-        ]);
+        assert_eq!(
+            [0.0, 0.001, 0.006, 0.4999, 1.0].map(|u| shell.value(u)),
+            [PLATE, PLATE, 2.0 * PLATE, 50.0 * PLATE, 6.25]
+        );
     }
 }
