@@ -293,9 +293,9 @@ impl Compared {
         let family = read_problem(&suite.out, name)?;
         let unsuited = suite.unsuited(name)?;
         let finished = |method: Method| -> Runs {
-            let methods = family.iter().flat_map(|family| &family.methods);
-            let runs = methods.filter(|(other, _)| *other == method).map(|(_, runs)| runs.clone());
-            runs.last().unwrap_or_default()
+            let mut methods = family.iter().flat_map(|family| &family.methods);
+            let found = methods.find(|(other, _)| *other == method);
+            found.map(|(_, runs)| runs.clone()).unwrap_or_default()
         };
         let entry = |&method: &Method| Entry {
             method,

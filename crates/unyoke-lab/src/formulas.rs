@@ -115,7 +115,7 @@ impl Output {
     }
 
     /// A constraint that is an inequality between inputs.
-    fn as_limit(self, formula: &'static str) -> Self {
+    fn stated_as(self, formula: &'static str) -> Self {
         Self { limit: Some(formula), ..self }
     }
 

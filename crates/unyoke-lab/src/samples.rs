@@ -73,7 +73,7 @@ impl Samples {
         let kernel = Kernel::new(Family::Matern52, active.len(), &[LENGTHSCALE], 1.0)?;
         let prior = Gp::new(kernel, 0.0, 1e-8, &Data::empty(active.len()))?;
         let mut rng = Rng::new(seed_for(seed, PATHS), 0);
-        let paths = [(), ()].map(|()| Path::draw(&prior, WAVES, &mut rng));
+        let paths = (0..2).map(|_| Path::draw(&prior, WAVES, &mut rng)).collect();
         Ok(Mixture { paths, active, correlation: self.correlation() })
     }
 }
@@ -82,7 +82,7 @@ impl Samples {
 /// model of coregionalisation.
 #[derive(Debug, Clone)]
 pub(crate) struct Mixture {
-    paths: [Path; 2],
+    paths: Vec<Path>,
     active: Vec<usize>,
     correlation: f64,
 }

@@ -35,7 +35,7 @@ fn constraints() -> [Output; 4] {
         Output::at_most("pressure", 0.4, 1.0),
         Output::at_most("heat", 1.0, 1.0),
         Output::at_least("torque", 900.0, 1.0),
-        Output::at_least("distance", 20.0, 0.0).as_limit("outer_radius - inner_radius >= 20"),
+        Output::at_least("distance", 20.0, 0.0).stated_as("outer_radius - inner_radius >= 20"),
     ]
 }
 

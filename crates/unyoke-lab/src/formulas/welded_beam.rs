@@ -45,7 +45,8 @@ fn outputs() -> Vec<Output> {
         Output::at_most("bending_stress", 30_000.0, 1.0),
         Output::at_least("buckling_load", LOAD, 1.0),
     ];
-    let overlap = Output::at_most("overlap", 0.0, 0.0).as_limit("weld_thickness <= beam_thickness");
+    let overlap =
+        Output::at_most("overlap", 0.0, 0.0).stated_as("weld_thickness <= beam_thickness");
     measured.map(Output::over_magnitudes).into_iter().chain([overlap]).collect()
 }
 
