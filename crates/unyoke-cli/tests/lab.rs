@@ -147,7 +147,14 @@ fn a_suite_writes_tables_and_figures_and_goes_on_where_it_was_stopped() {
     let out = folder.path();
     let suite = |against: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_unyoke"));
-        command.args(["lab", "suite", "--problems", "branin-currin,disc-brake", "--instances", "0"]);
+        command.args([
+            "lab",
+            "suite",
+            "--problems",
+            "branin-currin,disc-brake",
+            "--instances",
+            "0",
+        ]);
         command.args(["--algorithms", "sobol,parego", "--budget", "0.2", "--threads", "2"]);
         command.args(["--against", against, "--out"]).arg(out);
         command

@@ -70,25 +70,38 @@ fn no_random_or_climbed_design_beats_the_target_of_any_problem() {
     }
 }
 
+fn volume_of(name: &str, reference: &[f64]) -> f64 {
+    let target = Target::of(&instance(name)).unwrap();
+    let reference: Vec<f64> = reference.iter().map(|r| -r).collect();
+    hypervolume(&target.front, &reference).unwrap()
+}
+
 #[test]
-fn hypervolumes_of_true_fronts_are_the_known_ones() {
-    // Areas above the curves, from 1 % beyond the ends of the fronts; and those that BoTorch 0.18.1
-    // has on record, from its reference points, found by evolution. A curve of 4,000 points lacks less
-    // than a thousandth of its area, a surface of as many points some thousandths.
+fn hypervolumes_of_true_fronts_are_the_exact_ones() {
+    // Areas above the curves, from 1 % beyond their ends. A curve of 4,000 points lacks less than a
+    // thousandth of it.
     let quarter = std::f64::consts::FRAC_PI_4;
-    for (name, reference, known, tolerance) in [
-        ("zdt1", vec![1.01, 1.01], 1.01 * 1.01 - 1.0 / 3.0, 5e-4),
-        ("zdt2", vec![1.01, 1.01], 1.01 * 1.01 - 2.0 / 3.0, 1e-3),
-        ("dtlz2", vec![1.01, 1.01], 1.01 * 1.01 - quarter, 1e-3),
-        ("branin-currin", vec![18.0, 6.0], 59.36011874867746, 1e-3),
-        ("vehicle-safety", vec![1864.72022, 11.81993945, 0.2903999384], 246.81607081187002, 5e-3),
-        ("car-side-impact", vec![45.4872, 4.5114, 13.3394, 10.3942], 484.72654347642793, 1e-2),
-        ("penicillin", vec![25.935, 57.612, 935.5], 2183455.909507436, 1e-2),
+    for (name, under) in [("zdt1", 1.0 / 3.0), ("zdt2", 2.0 / 3.0), ("dtlz2", quarter)] {
+        let exact = 1.01 * 1.01 - under;
+        let found = volume_of(name, &[1.01, 1.01]);
+        assert!(found <= exact && found > 0.999 * exact, "{name}: {found}, not {exact}");
+    }
+}
+
+#[test]
+fn no_hypervolume_on_record_is_larger_than_that_of_the_true_front() {
+    // Those that BoTorch 0.18.1 has on record, from its reference points: found by evolution, so a
+    // front may have more. Surfaces of 4,000 points lack some thousandths, with four objectives
+    // more.
+    for (name, reference, record, lacks) in [
+        ("branin-currin", vec![18.0, 6.0], 59.36011874867746, 0.001),
+        ("vehicle-safety", vec![1864.72022, 11.81993945, 0.2903999384], 246.81607081187002, 0.005),
+        ("car-side-impact", vec![45.4872, 4.5114, 13.3394, 10.3942], 484.72654347642793, 0.02),
+        ("penicillin", vec![25.935, 57.612, 935.5], 2183455.909507436, 0.005),
     ] {
-        let target = Target::of(&instance(name)).unwrap();
-        let reference: Vec<f64> = reference.iter().map(|r| -r).collect();
-        let found = hypervolume(&target.front, &reference).unwrap();
-        assert!((found / known - 1.0).abs() < tolerance, "{name}: {found}, not {known}");
+        let found = volume_of(name, &reference) / record;
+        println!("{name}: {found}");
+        assert!(found > 1.0 - lacks && found < 1.03, "{name}: {found} of the record");
     }
 }
 
