@@ -140,3 +140,38 @@ fn mistakes_are_told_and_change_nothing() {
     succeeds(&mut lab(&out, &["--shard", "1/100"]));
     refused(&["--seed", "7", "--max-cost", "72"], "seed 0, not 7");
 }
+
+#[test]
+fn a_suite_writes_tables_and_figures_and_goes_on_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path();
+    let suite = |against: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unyoke"));
+        command.args([
+            "lab",
+            "suite",
+            "--problems",
+            "branin-currin,disc-brake",
+            "--instances",
+            "0",
+        ]);
+        command.args(["--algorithms", "sobol,parego", "--budget", "0.2", "--threads", "2"]);
+        command.args(["--against", against, "--out"]).arg(out);
+        command
+    };
+    let refused = suite("c-mokg").output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("not among the algorithms"), "{said}");
+
+    let said = succeeds(&mut suite("parego")).stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.contains("disc-brake: parego is not applicable"), "{said}");
+    assert!(said.contains("3 runs made"), "{said}");
+    let page = std::fs::read_to_string(out.join("comparison.md")).unwrap();
+    assert!(page.contains("## Bayesian regret, share of the range at the end"), "{page}");
+    for name in ["comparison.csv", "verdicts.csv", "figures/suite-hypervolume-regret.png"] {
+        assert!(out.join(name).exists(), "{name}");
+    }
+    let said = succeeds(&mut suite("sobol")).stderr;
+    assert!(String::from_utf8_lossy(&said).contains("0 runs made, 3 found"));
+}

@@ -10,9 +10,9 @@ use crate::figures::{
 use crate::instance::Instance;
 use crate::method::Method;
 use crate::metrics::Recommendation;
+use crate::problems::TestProblem;
 use crate::report::{mean_table, time_table};
 use crate::run::{RECOMMENDED, replay};
-use crate::suite::Suite;
 use crate::summary::{FamilyRuns, Metric, Runs, read_all};
 use crate::table::{Row, write_whole};
 use crate::target::Target;
@@ -40,12 +40,17 @@ struct Plate {
 pub fn write_figures(out: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for plate in plates(&read_all(out)?)? {
-        let path = |ending: &str| out.join("figures").join(format!("{}.{ending}", plate.name));
-        write_whole(&path("svg"), plate.picture.svg().as_bytes())?;
-        write_whole(&path("png"), &plate.picture.png(PNG_SCALE)?)?;
-        files.extend([path("svg"), path("png")]);
+        files.extend(write_picture(out, &plate.name, &plate.picture)?);
     }
     Ok(files)
+}
+
+/// Writes a picture as SVG and PNG into `DIR/figures`.
+pub(crate) fn write_picture(out: &Path, name: &str, picture: &Picture) -> Result<[PathBuf; 2]> {
+    let path = |ending: &str| out.join("figures").join(format!("{name}.{ending}"));
+    write_whole(&path("svg"), picture.svg().as_bytes())?;
+    write_whole(&path("png"), &picture.png(PNG_SCALE)?)?;
+    Ok([path("svg"), path("png")])
 }
 
 /// Writes the report of a folder, one page that needs nothing else. Returns its file.
@@ -168,7 +173,7 @@ fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
     let moment = |&count: &usize| {
         let protocol = family.settings.protocol();
         let study = replay(&instance, &target, CONVERGENCE, &protocol, &rows[..first + count])?;
-        moment(&instance, &study, count)
+        moment(&instance, &target, &study, count)
     };
     let names = |m: usize| instance.problem.outputs[m].name.clone();
     let picture = convergence_figure(&Convergence {
@@ -187,9 +192,14 @@ fn convergence(family: &FamilyRuns) -> Result<Option<Plate>> {
     }))
 }
 
-fn moment(instance: &Instance, study: &Study, count: usize) -> Result<ConvergencePanel> {
+fn moment(
+    instance: &Instance,
+    target: &Target,
+    study: &Study,
+    count: usize,
+) -> Result<ConvergencePanel> {
     let front = study.front(RECOMMENDED)?;
-    let recommendation = Recommendation::new(instance, &front)?;
+    let recommendation = Recommendation::new(instance, target, &front)?;
     let predicted = front.points.iter().zip(recommendation.predicted.rows());
     let predicted = predicted.map(|(point, mean)| Predicted {
         mean: [mean[0], mean[1]],
@@ -264,7 +274,9 @@ fn problem(family: &FamilyRuns) -> Result<Option<Plate>> {
 /// The priors of the paper's families among those that were run.
 fn priors(families: &[FamilyRuns]) -> Option<Plate> {
     let panel = |family: &FamilyRuns| {
-        let Ok(Suite::Family(known)) = Suite::named(&family.settings.family) else { return None };
+        let Ok(TestProblem::Family(known)) = TestProblem::named(&family.settings.family) else {
+            return None;
+        };
         let (priors, truths) = (known.length_scale_priors(), known.length_scales());
         let prior = |m: usize| LengthScalePrior {
             objective: format!("f{}", m + 1),

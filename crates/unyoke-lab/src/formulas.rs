@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use unyoke::Direction;
+use unyoke::{Direction, Role, Scale};
 
 mod branin_currin;
 mod zdt;
@@ -15,6 +15,8 @@ mod car_side_impact;
 mod welded_beam;
 mod disc_brake;
 mod penicillin;
+mod four_bar_truss;
+mod pressure_vessel;
 
 /// A test problem given by a formula, in the units of its paper.
 ///
@@ -33,8 +35,9 @@ pub struct Formula {
     pub source: &'static str,
     /// What can be chosen, in the order of the formula's arguments.
     pub inputs: Vec<Input>,
-    /// What comes out, in the order of the formula's values.
-    pub objectives: Vec<Output>,
+    /// What comes out, in the order of the formula's values: objectives, then constraints, of
+    /// these the measured ones first.
+    pub outputs: Vec<Output>,
     /// A published or customary reference point for hypervolumes, in the objectives' units.
     pub reference: Option<Vec<f64>>,
     evaluate: Evaluate,
@@ -49,30 +52,116 @@ pub struct Input {
     pub low: f64,
     /// The highest value.
     pub high: f64,
+    /// The distance between neighbouring values, where not every number is one.
+    pub step: Option<f64>,
 }
 
-/// An objective of a formula.
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl Input {
+    /// The value that lies at `unit` between the bounds, or the nearest one that there is.
+    pub fn value(&self, unit: f64) -> f64 {
+        let value = self.low + unit * (self.high - self.low);
+        match self.step {
+            Some(step) => {
+                let last = ((self.high - self.low) / step + 1e-9).floor();
+                self.low + ((value - self.low) / step).round().clamp(0.0, last) * step
+            }
+            None => value,
+        }
+    }
+}
+
+/// A quantity that a formula gives.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Output {
-    /// Its name, different from that of every other objective of the formula.
+    /// Its name, different from that of every other output of the formula.
     pub name: String,
-    /// Whether more or less of it is better.
-    pub direction: Direction,
+    /// What is wanted of it.
+    pub role: Role,
+    /// Whether its ratios matter, rather than its differences.
+    pub scale: Scale,
+    /// The usual cost of measuring it.
+    pub cost: f64,
+    /// The usual standard deviation of the noise of a measurement.
+    pub noise: f64,
+    /// The inequality between inputs that is the same as this constraint, where there is one:
+    /// studies are told it as a limit, and measure nothing.
+    pub limit: Option<&'static str>,
 }
 
-/// Values of the objectives at some inputs; shared, so that formulas are cheap to copy.
+impl Output {
+    fn new(name: &str, role: Role, cost: f64) -> Self {
+        let (name, scale) = (name.to_owned(), Scale::Linear);
+        Self { name, role, scale, cost, noise: 0.0, limit: None }
+    }
+
+    /// Less of it is better.
+    fn minimised(name: &str, cost: f64) -> Self {
+        Self::new(name, Role::Objective(Direction::Minimise), cost)
+    }
+
+    /// At most so much of it is acceptable.
+    fn at_most(name: &str, most: f64, cost: f64) -> Self {
+        Self::new(name, Role::AtMost(most), cost)
+    }
+
+    /// At least so much of it is acceptable.
+    fn at_least(name: &str, least: f64, cost: f64) -> Self {
+        Self::new(name, Role::AtLeast(least), cost)
+    }
+
+    /// Positive, and over several orders of magnitude.
+    fn over_magnitudes(self) -> Self {
+        Self { scale: Scale::Log, ..self }
+    }
+
+    /// A constraint that is an inequality between inputs.
+    fn stated_as(self, formula: &'static str) -> Self {
+        Self { limit: Some(formula), ..self }
+    }
+
+    /// Whether it is an objective.
+    pub fn is_objective(&self) -> bool {
+        matches!(self.role, Role::Objective(_))
+    }
+
+    /// By how much of its limit a value breaks it; zero for objectives.
+    pub fn violation(&self, value: f64) -> f64 {
+        let unit = |limit: f64| if limit == 0.0 { 1.0 } else { limit.abs() };
+        let excess = match self.role {
+            Role::Objective(_) => return 0.0,
+            Role::AtMost(most) => (value - most) / unit(most),
+            Role::AtLeast(least) => (least - value) / unit(least),
+        };
+        // What is not a number is not fulfilled.
+        if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
+    }
+}
+
+/// Values of the outputs at some inputs; shared, so that formulas are cheap to copy.
 type Evaluate = Arc<dyn Fn(&[f64]) -> Vec<f64> + Send + Sync>;
 
 impl Formula {
-    /// The values of all objectives, in order.
+    /// The values of all outputs, in order.
     ///
     /// The inputs are meant to be within their bounds, which is not checked. Without the right
     /// number of inputs there are no values, and NaN stands for each of them.
     pub fn evaluate(&self, inputs: &[f64]) -> Vec<f64> {
         if inputs.len() != self.inputs.len() {
-            return vec![f64::NAN; self.objectives.len()];
+            return vec![f64::NAN; self.outputs.len()];
         }
         (self.evaluate)(inputs)
+    }
+
+    /// The number of objectives.
+    pub fn objectives(&self) -> usize {
+        self.outputs.iter().filter(|output| output.is_objective()).count()
+    }
+
+    /// By how much of its limit a design with these `outputs` breaks the constraint that it breaks
+    /// most; zero where all hold.
+    pub fn violation(&self, outputs: &[f64]) -> f64 {
+        let each = self.outputs.iter().zip(outputs).map(|(output, &value)| output.violation(value));
+        each.fold(0.0, f64::max)
     }
 
     /// All problems, those of variable size with the size that is usual for costly evaluations.
@@ -88,6 +177,9 @@ impl Formula {
             welded_beam::formula(),
             disc_brake::formula(),
             penicillin::formula(),
+            dtlz::dtlz2_of_four(),
+            four_bar_truss::formula(),
+            pressure_vessel::formula(),
         ]
     }
 
@@ -130,30 +222,34 @@ impl fmt::Debug for Formula {
         f.debug_struct("Formula")
             .field("name", &self.name)
             .field("inputs", &self.inputs)
-            .field("objectives", &self.objectives)
+            .field("outputs", &self.outputs)
             .finish_non_exhaustive()
     }
 }
 
 /// Inputs from names and bounds.
 fn inputs<const D: usize>(inputs: [(&str, f64, f64); D]) -> Vec<Input> {
-    inputs.map(|(name, low, high)| Input { name: name.into(), low, high }).into()
+    inputs.map(|(name, low, high)| Input { name: name.into(), low, high, step: None }).into()
 }
 
 /// Inputs x1, x2, … between 0 and 1, `n` of them.
 fn unit_inputs(n: usize) -> Vec<Input> {
-    (1..=n).map(|i| Input { name: format!("x{i}"), low: 0.0, high: 1.0 }).collect()
+    (1..=n).map(|i| Input { name: format!("x{i}"), low: 0.0, high: 1.0, step: None }).collect()
 }
 
-/// Objectives with these names, of which less is better.
+/// Objectives with these names, of which less is better; the first is cheap.
 fn minimise<const M: usize>(names: [&str; M]) -> Vec<Output> {
-    names.map(|name| Output { name: name.into(), direction: Direction::Minimise }).into()
+    names.iter().enumerate().map(|(m, name)| Output::minimised(name, usual_cost(m))).collect()
 }
 
-/// Objectives f1, f2, …, of which less is better, `n` of them.
+/// Objectives f1, f2, …, of which less is better, `n` of them; the first is cheap.
 fn minimise_all(n: usize) -> Vec<Output> {
-    let target = |i| Output { name: format!("f{i}"), direction: Direction::Minimise };
-    (1..=n).map(target).collect()
+    (0..n).map(|m| Output::minimised(&format!("f{}", m + 1), usual_cost(m))).collect()
+}
+
+/// The cost of objective `m` where there is no reason for another.
+fn usual_cost(m: usize) -> f64 {
+    if m == 0 { 1.0 } else { 10.0 }
 }
 
 /// A function of D inputs with M values, for any slice of D numbers.
@@ -193,14 +289,14 @@ mod tests {
     }
 
     fn scaled(formula: &Formula, unit: impl Fn(usize) -> f64) -> Vec<f64> {
-        let value = |(d, i): (usize, &Input)| i.low + unit(d) * (i.high - i.low);
+        let value = |(d, i): (usize, &Input)| i.value(unit(d));
         formula.inputs.iter().enumerate().map(value).collect()
     }
 
     fn assert_finite(formula: &Formula, inputs: &[f64]) {
         let values = formula.evaluate(inputs);
         let name = formula.name;
-        assert_eq!(values.len(), formula.objectives.len(), "{name}");
+        assert_eq!(values.len(), formula.outputs.len(), "{name}");
         assert!(values.iter().all(|v| v.is_finite()), "{name}: {inputs:?} gives {values:?}");
     }
 
@@ -233,7 +329,7 @@ mod tests {
         all_differ(Formula::names());
         for formula in Formula::all() {
             all_differ(formula.inputs.iter().map(|input| input.name.as_str()).collect());
-            all_differ(formula.objectives.iter().map(|target| target.name.as_str()).collect());
+            all_differ(formula.outputs.iter().map(|target| target.name.as_str()).collect());
         }
     }
 
@@ -249,8 +345,8 @@ mod tests {
     fn bounds_are_in_order_and_reference_points_have_a_coordinate_per_objective() {
         for formula in Formula::all() {
             assert!(formula.inputs.iter().all(|i| i.low < i.high), "{formula:?}");
-            let reference = formula.reference.unwrap();
-            assert_eq!(reference.len(), formula.objectives.len(), "{}", formula.name);
+            let reference = formula.reference.clone().unwrap();
+            assert_eq!(reference.len(), formula.objectives(), "{}", formula.name);
         }
     }
 
@@ -259,7 +355,7 @@ mod tests {
         for formula in Formula::all() {
             for n in [0, formula.inputs.len() + 1] {
                 let values = formula.evaluate(&vec![0.5; n]);
-                assert_eq!(values.len(), formula.objectives.len());
+                assert_eq!(values.len(), formula.outputs.len());
                 assert!(values.iter().all(|v| v.is_nan()));
             }
         }

@@ -2,7 +2,7 @@
 //! C-MOKG under a name of its own.
 
 use crate::error::Error;
-use unyoke::{Algorithm, Config, Deterministic, Discretisation, near};
+use unyoke::{Algorithm, Config, Deterministic, Discretisation, Problem, near};
 
 /// Most inputs for which the grid of the paper is small enough.
 const GRID_INPUTS: usize = 2;
@@ -13,6 +13,8 @@ pub enum Method {
     /// With the published settings; on more inputs than the paper's two, where its grid of designs
     /// would be too large, the engine's own set of designs.
     Published(Algorithm),
+    /// What users get who say nothing: the engine's default settings.
+    Default,
     /// C-MOKG with the designs that are best now for the step's weights added to the grid, and
     /// deterministic objectives interpolated; see `docs/discretisation.md`.
     ImprovedCMokg,
@@ -21,16 +23,18 @@ pub enum Method {
 impl Method {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        Algorithm::ALL.into_iter().flat_map(|algorithm| {
+        let all = Algorithm::ALL.into_iter().flat_map(|algorithm| {
             let improved = (algorithm == Algorithm::CMokg).then_some(Self::ImprovedCMokg);
             std::iter::once(Self::Published(algorithm)).chain(improved)
-        })
+        });
+        std::iter::once(Self::Default).chain(all)
     }
 
     /// The name used in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Published(algorithm) => algorithm.name(),
+            Self::Default => "default",
             Self::ImprovedCMokg => "c-mokg-improved",
         }
     }
@@ -39,14 +43,23 @@ impl Method {
     pub fn algorithm(self) -> Algorithm {
         match self {
             Self::Published(algorithm) => algorithm,
+            Self::Default => Config::default().algorithm,
             Self::ImprovedCMokg => Algorithm::CMokg,
         }
+    }
+
+    /// Why it cannot be used on a problem, if it cannot.
+    pub fn unsuited(self, problem: &Problem) -> Option<String> {
+        let config = self.config(problem.parameters.len());
+        config.check(problem).err().map(|error| error.to_string())
     }
 
     /// The settings for problems with this many inputs.
     pub(crate) fn config(self, inputs: usize) -> Config {
         let paper = Config { algorithm: self.algorithm(), ..Config::paper() };
         match self {
+            // Everyone's recommendations are searched for with the same effort.
+            Self::Default => Config { front: paper.front, ..Config::default() },
             Self::Published(_) if inputs <= GRID_INPUTS => paper,
             Self::Published(_) => Config { discretisation: Discretisation::Auto, ..paper },
             Self::ImprovedCMokg => Config {
@@ -95,6 +108,8 @@ mod tests {
         let improved = Method::ImprovedCMokg.config(2);
         assert_eq!(improved.discretisation, Config::default().discretisation);
         assert_eq!(improved.deterministic, Config::default().deterministic);
+        let default = Config { front: Config::paper().front, ..Config::default() };
+        assert_eq!(Method::Default.config(6), default);
         let many = Method::Published(Algorithm::CMokg).config(6);
         assert_eq!(many.discretisation, Discretisation::Auto);
     }

@@ -3,7 +3,8 @@
 
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::target::{Target, utility};
+use crate::optimum::utility;
+use crate::target::Target;
 use unyoke::Front;
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
@@ -14,31 +15,37 @@ use unyoke_math::pareto::hypervolume;
 pub struct Recommendation {
     /// Predicted objective values of each design.
     pub predicted: Points,
-    /// True objective values of each design.
+    /// What each design is truly worth in each objective: the true values, or less where it breaks a
+    /// constraint (see [`Target::worth`]).
     pub truth: Points,
 }
 
 impl Recommendation {
     /// The predicted front of a study on `instance`.
-    pub fn new(instance: &Instance, front: &Front) -> Result<Self> {
-        let objectives = instance.problem.outputs.len();
+    pub fn new(instance: &Instance, target: &Target, front: &Front) -> Result<Self> {
+        let objectives = instance.objectives();
         let unit = front.points.iter().map(|point| instance.to_unit(&point.design));
         let designs = Points::from_rows(instance.problem.parameters.len(), unit)?;
         let means = front.points.iter().map(|point| {
-            let forecast = point.outputs.iter().enumerate();
+            let forecast = point.outputs.iter().take(objectives).enumerate();
             forecast.map(|(m, f)| instance.sign(m) * f.mean).collect::<Vec<f64>>()
         });
         let predicted = Points::from_rows(objectives, means)?;
-        Ok(Self { predicted, truth: instance.values(&designs)? })
+        let merits = instance.merits(&designs)?;
+        let worths = merits.values.rows().zip(&merits.violations);
+        let worths = worths.map(|(values, &violation)| target.worth(values, violation));
+        Ok(Self { predicted, truth: Points::from_rows(objectives, worths)? })
     }
 }
 
 /// Bayesian regret R_N = E_λ[max λ·f*(x) − λ·f*(x_λ)], x_λ the design of largest *predicted*
 /// utility; the mean over the weights of `target`. Source: Eq. (17).
+///
+/// Who is recommended nothing gets the reference point.
 pub fn regret(recommendation: &Recommendation, target: &Target) -> f64 {
     let units = &target.units;
     let chosen = |weights: &[f64]| {
-        let mut best = (f64::NEG_INFINITY, f64::NAN);
+        let mut best = (f64::NEG_INFINITY, utility(weights, &target.reference, units));
         for (predicted, truth) in recommendation.predicted.rows().zip(recommendation.truth.rows()) {
             let expected = utility(weights, predicted, units);
             if expected > best.0 {
@@ -115,6 +122,7 @@ pub fn hypervolume_regret(recommendation: &Recommendation, target: &Target) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Scale;
 
     /// Five standard deviations of the mean of one random point in each of 1,024 equal intervals,
     /// for a function of slope 2: 5 · 2 / (1024 √(12 · 1024)).
@@ -133,6 +141,7 @@ mod tests {
             front,
             units: vec![1.0, 1.0],
             reference: vec![0.0, 0.0],
+            scale: Scale { utility: 1.0, hypervolume: 1.0 },
         }
     }
 
@@ -171,6 +180,25 @@ mod tests {
         let swapped = recommendation(&[[1.0, 0.0], [0.0, 1.0]], &[[0.0, 1.0], [1.0, 0.0]]);
         assert!((exact_regret(&swapped, &target) - 0.5).abs() < 1e-15);
         assert!((regret(&swapped, &target) - 0.5).abs() < STRATIFIED);
+    }
+
+    #[test]
+    fn who_is_recommended_nothing_gets_the_reference_point() {
+        let target = target(&[[1.0, 0.0], [0.0, 1.0]]);
+        let nothing = recommendation(&[], &[]);
+        assert!((regret(&nothing, &target) - 0.75).abs() < STRATIFIED);
+        assert_eq!(hypervolume_regret(&nothing, &target).unwrap(), target.hypervolume);
+    }
+
+    #[test]
+    fn a_broken_constraint_costs_everything_from_one_percent_on() {
+        let target = Target { reference: vec![-1.0, -2.0], ..target(&[[1.0, 0.0], [0.0, 1.0]]) };
+        assert_eq!(target.worth(&[1.0, 0.0], 0.0), [1.0, 0.0]);
+        assert_eq!(target.worth(&[1.0, 0.0], 0.005), [0.0, -1.0]);
+        assert_eq!(target.worth(&[1.0, 0.0], 0.01), [-1.0, -2.0]);
+        assert_eq!(target.worth(&[1.0, 0.0], f64::INFINITY), [-1.0, -2.0]);
+        // What is worse than the reference point does not get better by breaking a constraint.
+        assert_eq!(target.worth(&[1.0, -5.0], 1.0), [-1.0, -5.0]);
     }
 
     #[test]

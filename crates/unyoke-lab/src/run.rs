@@ -33,6 +33,8 @@ pub struct Protocol {
     /// Metrics are taken at multiples of this cost, or after every evaluation: they take longer
     /// than a suggestion.
     pub measure_every: Option<f64>,
+    /// The cost from which these multiples count.
+    pub measure_from: f64,
 }
 
 impl Protocol {
@@ -52,7 +54,9 @@ impl Protocol {
         let inputs = instance.problem.parameters.len();
         let given = instance.initial.as_ref().map(|initial| initial.designs.len());
         let mut config = method.config(inputs);
-        config.lengthscales = self.lengthscales;
+        if method != Method::Default {
+            config.lengthscales = self.lengthscales;
+        }
         config.reference = Some(reference);
         config.initial.designs = Some(given.unwrap_or(2 * (inputs + 1)));
         if !instance.has_common_units() {
@@ -64,7 +68,8 @@ impl Protocol {
     /// Whether metrics are wanted of what is known after spending `from`, given that more is known
     /// only after spending `to`.
     fn measures(&self, from: f64, to: f64) -> bool {
-        let index = |cost: f64, every: f64| (cost / every).ceil();
+        // Sums of costs are not exact.
+        let index = |cost: f64, every: f64| ((cost - self.measure_from) / every - 1e-9).ceil();
         self.measure_every.is_none_or(|every| index(from, every) < index(to, every))
     }
 }
@@ -80,7 +85,7 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let mut rows = initial_rows(instance, method);
     let mut study = replay(instance, target, method, protocol, &rows)?;
-    let each: f64 = (0..instance.problem.outputs.len()).map(|m| instance.cost(m)).sum();
+    let each = instance.full_cost();
     let initial = each * study.config().initial.designs.unwrap_or(0) as f64;
     let mut spent = rows.last().map_or(0.0, |row| row.cumulative_cost);
     loop {
@@ -128,7 +133,7 @@ fn initial_rows(instance: &Instance, method: Method) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let Some(initial) = &instance.initial else { return rows };
     for (design, values) in initial.designs.rows().zip(initial.values.rows()) {
-        for ((m, objective), &value) in instance.problem.objectives().zip(values) {
+        for ((m, output), &value) in instance.problem.outputs.iter().enumerate().zip(values) {
             let cost = instance.cost(m);
             let before = rows.last().map_or(0.0, |row| row.cumulative_cost);
             rows.push(Row {
@@ -136,7 +141,7 @@ fn initial_rows(instance: &Instance, method: Method) -> Vec<Row> {
                 method,
                 step: rows.len() + 1,
                 design: design.to_vec(),
-                objective: objective.name.clone(),
+                objective: output.name.clone(),
                 value,
                 cost,
                 cumulative_cost: before + cost,
@@ -177,7 +182,7 @@ pub(crate) fn replay(
     Ok(Study::open(journal)?)
 }
 
-/// The value of an evaluation, with noise. The n-th observation of an objective has the same
+/// The value of an evaluation, with noise. The n-th observation of an output has the same
 /// noise whatever the algorithm.
 fn observe(
     instance: &Instance,
@@ -197,7 +202,7 @@ fn observe(
 
 /// The metrics of what a study knows.
 fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metrics> {
-    let recommendation = Recommendation::new(instance, &study.front(RECOMMENDED)?)?;
+    let recommendation = Recommendation::new(instance, target, &study.front(RECOMMENDED)?)?;
     Ok(Metrics {
         bayesian_regret: regret(&recommendation, target),
         hypervolume_regret: hypervolume_regret(&recommendation, target)?,
@@ -214,24 +219,52 @@ fn is_complete(instance: &Instance, study: &Study) -> bool {
     counts.iter().all(|&n| n >= initial && (!together || n == counts[0]))
 }
 
-/// Values of an objective so far.
-fn count(study: &Study, objective: usize) -> usize {
-    study.evaluations().iter().filter(|e| e.reading(objective).is_some()).count()
+/// Values of an output so far.
+fn count(study: &Study, output: usize) -> usize {
+    study.evaluations().iter().filter(|e| e.reading(output).is_some()).count()
 }
 
-/// Hypervolume of the values observed at designs where every objective was.
+/// Hypervolume of the values observed at designs where every output was; constraints count as they
+/// were observed.
 fn observed_hypervolume(instance: &Instance, target: &Target, study: &Study) -> Result<f64> {
-    let objectives = instance.problem.outputs.len();
+    let (objectives, outputs) = (instance.objectives(), instance.problem.outputs.len());
     let mut designs: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     for evaluation in study.evaluations() {
         let Status::Completed(results) = &evaluation.status else { continue };
         let values = designs.entry(evaluation.design.to_string()).or_default();
-        values.resize(objectives, None);
+        values.resize(outputs, None);
         for (m, reading) in results.iter() {
-            values[m] = Some(instance.sign(m) * reading.value);
+            values[m] = Some(reading.value);
         }
     }
+    let worth = |row: Vec<f64>| {
+        let values: Vec<f64> = (0..objectives).map(|m| instance.sign(m) * row[m]).collect();
+        target.worth(&values, instance.observed_violation(&row))
+    };
     let complete =
         designs.values().filter_map(|row| row.iter().copied().collect::<Option<Vec<f64>>>());
-    Ok(hypervolume(&Points::from_rows(objectives, complete)?, &target.reference)?)
+    Ok(hypervolume(&Points::from_rows(objectives, complete.map(worth))?, &target.reference)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_taken_of_what_is_known_at_each_multiple() {
+        let protocol = Protocol {
+            seed: 0,
+            max_cost: 100.0,
+            lengthscales: Lengthscales::PerInput,
+            measure_every: Some(2.5),
+            measure_from: 66.0,
+        };
+        // What is known at 66 and at 68.5: after 66, and after 68 where the next costs 1 or more.
+        assert!(protocol.measures(66.0, 67.0));
+        assert!(!protocol.measures(67.0, 68.0));
+        assert!(protocol.measures(68.0, 69.0));
+        assert!(protocol.measures(67.0, 77.0));
+        assert!(!protocol.measures(71.1, 73.0));
+        assert!(Protocol { measure_every: None, ..protocol }.measures(67.0, 68.0));
+    }
 }

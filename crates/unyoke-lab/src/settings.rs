@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use crate::initial::read_initial;
 use crate::instance::Instance;
+use crate::problems::{Source, TestProblem};
 use crate::run::Protocol;
-use crate::suite::{Source, Suite};
 use crate::table::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub struct Settings {
     pub problems: Option<PathBuf>,
     /// From which all random numbers come.
     pub seed: u64,
-    /// Cost of one evaluation of each objective.
+    /// Cost of one evaluation of each output.
     pub costs: Vec<f64>,
-    /// Standard deviation of each objective's noise.
+    /// Standard deviation of each output's noise.
     pub noise: Vec<f64>,
     /// Runs end at this cumulative cost.
     pub max_cost: f64,
@@ -37,6 +37,9 @@ pub struct Settings {
     /// Metrics are taken at multiples of this cost, or after every evaluation.
     #[serde(default)]
     pub measure_every: Option<f64>,
+    /// The cost from which these multiples count.
+    #[serde(default)]
+    pub measure_from: f64,
     /// The version that made them.
     pub version: String,
 }
@@ -55,19 +58,20 @@ pub enum Hyper {
 impl Settings {
     /// The usual ones: for the paper's families costs of 1 and 10, and the published stop.
     pub fn usual(family: &str) -> Result<Self> {
-        let suite = Suite::named(family)?;
-        let costs = suite.usual_costs();
+        let problem = TestProblem::named(family)?;
+        let costs = problem.usual_costs();
         Ok(Self {
-            family: suite.name().to_owned(),
+            family: problem.name().to_owned(),
             problems: None,
             seed: 0,
-            noise: suite.usual_noise(),
-            max_cost: suite.usual_max_cost(&costs),
+            noise: problem.usual_noise(),
+            max_cost: problem.usual_max_cost(&costs),
             costs,
             lengthscales: Lengthscales::PerInput,
             initial: None,
             hyper: Hyper::Fitted,
             measure_every: None,
+            measure_from: 0.0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
@@ -79,19 +83,20 @@ impl Settings {
             max_cost: self.max_cost,
             lengthscales: self.lengthscales,
             measure_every: self.measure_every,
+            measure_from: self.measure_from,
         }
     }
 
     /// Instances by number.
     pub fn instances(&self, ids: &[u32]) -> Result<Vec<Instance>> {
-        let suite = Suite::named(&self.family)?;
-        self.check(&suite)?;
+        let problem = TestProblem::named(&self.family)?;
+        self.check(&problem)?;
         let problems = self.problems.as_deref();
         let (costs, noise) = (&self.costs, &self.noise);
         let source = Source { problems, seed: self.seed, costs, noise };
-        let mut instances = suite.instances(ids, &source)?;
+        let mut instances = problem.instances(ids, &source)?;
         if self.hyper == Hyper::True {
-            suite.tell_hyper(&mut instances)?;
+            problem.tell_hyper(&mut instances)?;
         }
         if let Some(path) = &self.initial {
             read_initial(path, &mut instances)?;
@@ -99,11 +104,11 @@ impl Settings {
         Ok(instances)
     }
 
-    fn check(&self, suite: &Suite) -> Result<()> {
+    fn check(&self, problem: &TestProblem) -> Result<()> {
         let refuse = |what, reason: String| Err(Error::Setting { what, reason });
-        let count = suite.objectives();
+        let count = problem.outputs();
         if self.costs.len() != count || self.costs.iter().any(|c| !(c.is_finite() && *c > 0.0)) {
-            return refuse("costs", format!("needs {count} positive numbers, one per objective"));
+            return refuse("costs", format!("needs {count} positive numbers, one per output"));
         }
         if self.noise.len() != count || self.noise.iter().any(|sd| !(sd.is_finite() && *sd >= 0.0))
         {
@@ -143,7 +148,11 @@ impl Settings {
         };
         let source = |s: &Self| file(&s.problems, "sampled");
         let start = |s: &Self| file(&s.initial, "chosen by the study");
-        let every = |s: &Self| s.measure_every.map_or("evaluation".to_owned(), |c| c.to_string());
+        let every = |s: &Self| match s.measure_every {
+            Some(cost) if s.measure_from > 0.0 => format!("{cost} from {}", s.measure_from),
+            Some(cost) => cost.to_string(),
+            None => "evaluation".to_owned(),
+        };
         let pairs = [
             ("problems", source(self), source(other)),
             ("initial designs", start(self), start(other)),

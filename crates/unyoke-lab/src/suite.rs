@@ -1,186 +1,170 @@
-//! The test problems by name: the paper's families and the formulas of the literature.
+//! The suite: many kinds of problems at the same budget, every algorithm on the same instances from the
+//! same initial data.
+//!
+//! Here is what is run. What came of it is tabulated and drawn in `comparison`.
 
 use crate::error::{Error, Result};
-use crate::family::{self, Family};
-use crate::formulas::Formula;
-use crate::instance::{Instance, Truth};
-use std::path::Path;
-use unyoke::{Direction, Output, Problem};
+use crate::lab::{Bench, Lab, Outcome, Progress, Shard, make};
+use crate::method::Method;
+use crate::problems::TestProblem;
+use crate::settings::Settings;
+use std::path::PathBuf;
 
-/// A set of test problems that have a name in common.
+/// The parts of the budget after which metrics are taken.
+pub(crate) const MARKS: usize = 8;
+
+/// What to compare on what.
 #[derive(Debug, Clone)]
-pub enum Suite {
-    /// Instances of one of the paper's families.
-    Family(Family),
-    /// A formula; its instances differ in their initial designs only.
-    Formula(Formula),
+pub struct Suite {
+    /// Names of test problems.
+    pub problems: Vec<String>,
+    /// Who competes.
+    pub methods: Vec<Method>,
+    /// Numbers of the instances of each problem.
+    pub instances: Vec<u32>,
+    /// What is spent after the initial designs, in full evaluations: measuring everything once.
+    pub budget: f64,
+    /// From which all random numbers come.
+    pub seed: u64,
+    /// Runs at a time.
+    pub threads: usize,
+    /// The folder that holds `runs/`.
+    pub out: PathBuf,
+}
+
+/// An algorithm that cannot be used on a problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unsuited {
+    /// Who.
+    pub method: Method,
+    /// Why not.
+    pub reason: String,
 }
 
 impl Suite {
-    /// Names of all.
-    pub fn names() -> Vec<&'static str> {
-        Family::ALL.into_iter().map(Family::name).chain(Formula::names()).collect()
+    /// The problems of the suite, the paper's own first.
+    pub const PROBLEMS: [&'static str; 18] = [
+        "lengthscales",
+        "observationnoise",
+        "branin-currin",
+        "zdt1",
+        "zdt2",
+        "zdt3",
+        "dtlz2",
+        "dtlz2-4",
+        "vehicle-safety",
+        "four-bar-truss",
+        "disc-brake",
+        "welded-beam",
+        "car-side-impact",
+        "penicillin",
+        "correlated",
+        "anticorrelated",
+        "sparse",
+        "pressure-vessel",
+    ];
+
+    /// Makes all runs that are not there yet: the first instance of every problem, then the second, so
+    /// that what is finished tells something about all problems early.
+    pub fn run(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Outcome> {
+        let labs: Vec<Lab> =
+            self.problems.iter().map(|name| self.lab(name)).collect::<Result<_>>()?;
+        let benches: Vec<Bench<'_>> = labs.iter().map(Bench::new).collect::<Result<_>>()?;
+        let mut jobs: Vec<_> = benches.iter().flat_map(Bench::jobs).collect();
+        let place = |id: u32| self.instances.iter().position(|&other| other == id);
+        jobs.sort_by_key(|job| place(job.instance()));
+        Ok(make(&jobs, self.threads, progress))
     }
 
-    /// The suite of this name.
-    pub fn named(name: &str) -> Result<Self> {
-        let family = Family::ALL.into_iter().find(|family| family.name() == name);
-        let formula = || Formula::named(name).map(Self::Formula);
-        family.map(Self::Family).or_else(formula).ok_or_else(|| Error::Setting {
-            what: "family",
-            reason: format!("{name:?} is none of {}", Self::names().join(", ")),
+    /// How the runs on a problem are made.
+    pub fn settings(&self, name: &str) -> Result<Settings> {
+        if !(self.budget.is_finite() && self.budget > 0.0) {
+            let reason = "must be a positive number of full evaluations".to_owned();
+            return Err(Error::Setting { what: "budget", reason });
+        }
+        let usual = Settings::usual(name)?;
+        let full: f64 = usual.costs.iter().sum();
+        let start = TestProblem::named(name)?.initial_cost(&usual.costs);
+        let spent = self.budget * full;
+        Ok(Settings {
+            seed: self.seed,
+            max_cost: start + spent,
+            measure_every: Some(spent / MARKS as f64),
+            measure_from: start,
+            ..usual
         })
     }
 
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Family(family) => family.name(),
-            Self::Formula(formula) => formula.name,
-        }
-    }
-
-    /// Number of objectives.
-    pub fn objectives(&self) -> usize {
-        match self {
-            Self::Family(_) => 2,
-            Self::Formula(formula) => formula.objectives.len(),
-        }
-    }
-
-    /// The usual cost of each objective: the first is cheap.
-    pub fn usual_costs(&self) -> Vec<f64> {
-        (0..self.objectives()).map(|m| if m == 0 { 1.0 } else { 10.0 }).collect()
-    }
-
-    /// The usual standard deviation of each objective's noise.
-    pub fn usual_noise(&self) -> Vec<f64> {
-        match self {
-            Self::Family(family) => family.noise().to_vec(),
-            Self::Formula(formula) => vec![0.0; formula.objectives.len()],
-        }
-    }
-
-    /// The cumulative cost at which runs usually end: the published one, or four times that of
-    /// the initial designs.
-    pub fn usual_max_cost(&self, costs: &[f64]) -> f64 {
-        match self {
-            Self::Family(family) => family.published_max_cost(),
-            Self::Formula(formula) => {
-                4.0 * (2 * (formula.inputs.len() + 1)) as f64 * costs.iter().sum::<f64>()
-            }
-        }
-    }
-
-    /// Lets models of these instances know the hyper-parameters of the objectives.
-    pub(crate) fn tell_hyper(&self, instances: &mut [Instance]) -> Result<()> {
-        let Self::Family(family) = self else {
-            let reason = format!("{} is a formula and has no true ones", self.name());
-            return Err(Error::Setting { what: "hyper-parameters", reason });
+    /// Which of the algorithms cannot be used on a problem.
+    pub fn unsuited(&self, name: &str) -> Result<Vec<Unsuited>> {
+        let instances = self.settings(name)?.instances(&[0])?;
+        let reason = |&method: &Method| {
+            let problem = &instances.first()?.problem;
+            Some(Unsuited { method, reason: method.unsuited(problem)? })
         };
-        for instance in instances {
-            let known = family.true_hyper(&instance.noise);
-            for (output, hyper) in instance.problem.outputs.iter_mut().zip(known) {
-                output.hyper = Some(hyper);
-            }
-        }
-        Ok(())
+        Ok(self.methods.iter().filter_map(reason).collect())
     }
 
-    /// Instances by number; those of a family from a file of published ones if there is one.
-    pub fn instances(&self, ids: &[u32], source: &Source<'_>) -> Result<Vec<Instance>> {
-        match (self, source.problems) {
-            (Self::Family(family), None) => {
-                let sampled = |&id: &u32| {
-                    family::sampled(*family, id, source.seed, source.costs, source.noise)
-                };
-                ids.iter().map(sampled).collect()
-            }
-            (Self::Family(family), Some(path)) => {
-                let all = family::published(*family, path, source.costs, source.noise)?;
-                let find = |&id: &u32| {
-                    let found = all.iter().find(|instance| instance.id == id).cloned();
-                    found.ok_or_else(|| Error::bad_file(path)(format!("has no instance {id}")))
-                };
-                ids.iter().map(find).collect()
-            }
-            (Self::Formula(formula), None) => {
-                ids.iter().map(|&id| formula_instance(formula, id, source)).collect()
-            }
-            (Self::Formula(formula), Some(path)) => Err(Error::Setting {
-                what: "problems",
-                reason: format!("{} is a formula and needs no {}", formula.name, path.display()),
-            }),
-        }
+    /// The part of the suite that concerns one problem.
+    fn lab(&self, name: &str) -> Result<Lab> {
+        let unsuited = self.unsuited(name)?;
+        let is_suited = |method: &&Method| unsuited.iter().all(|other| other.method != **method);
+        Ok(Lab {
+            settings: self.settings(name)?,
+            instances: self.instances.clone(),
+            methods: self.methods.iter().filter(is_suited).copied().collect(),
+            shard: Shard::WHOLE,
+            threads: self.threads,
+            out: self.out.clone(),
+        })
     }
-}
-
-/// Where instances come from, and what is said about them.
-#[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
-    /// A file of published instances.
-    pub problems: Option<&'a Path>,
-    /// From which instances are sampled.
-    pub seed: u64,
-    /// Cost of one evaluation of each objective.
-    pub costs: &'a [f64],
-    /// Standard deviation of each objective's noise.
-    pub noise: &'a [f64],
-}
-
-fn formula_instance(formula: &Formula, id: u32, source: &Source<'_>) -> Result<Instance> {
-    let mut builder = Problem::builder();
-    for input in &formula.inputs {
-        builder = builder.continuous(input.name.clone(), input.low, input.high);
-    }
-    for (m, objective) in formula.objectives.iter().enumerate() {
-        let name = objective.name.clone();
-        let output = match objective.direction {
-            Direction::Maximise => Output::maximise(name),
-            Direction::Minimise => Output::minimise(name),
-        };
-        let output = if source.noise[m] > 0.0 { output.noisy() } else { output };
-        builder = builder.measured(output, source.costs[m]);
-    }
-    Ok(Instance {
-        family: formula.name.to_owned(),
-        id,
-        problem: builder.build()?,
-        noise: source.noise.to_vec(),
-        // Published reference points may lie so far out that no difference between fronts shows.
-        reference: None,
-        initial: None,
-        truth: Truth::Formula(formula.clone()),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::Design;
+    use unyoke::Algorithm;
 
-    #[test]
-    fn every_suite_gives_instances_whose_values_are_those_of_the_formula() {
-        for formula in Formula::all() {
-            let suite = Suite::named(formula.name).unwrap();
-            let (costs, noise) = (suite.usual_costs(), suite.usual_noise());
-            let source = Source { problems: None, seed: 0, costs: &costs, noise: &noise };
-            let instance = &suite.instances(&[0], &source).unwrap()[0];
-            let inputs: Vec<f64> =
-                formula.inputs.iter().map(|i| 0.7 * i.low + 0.3 * i.high).collect();
-            let named = formula.inputs.iter().zip(&inputs);
-            let design =
-                named.fold(Design::new(), |design, (i, &x)| design.with(i.name.clone(), x));
-            for (m, expected) in formula.evaluate(&inputs).into_iter().enumerate() {
-                let value = instance.value(&design, m).unwrap();
-                assert!((value - expected).abs() <= 1e-9 * expected.abs(), "{}", formula.name);
-            }
+    fn suite() -> Suite {
+        let rivals = [Algorithm::CMokg, Algorithm::HvkgD, Algorithm::Nehvi, Algorithm::Sobol];
+        Suite {
+            problems: Suite::PROBLEMS.map(str::to_owned).to_vec(),
+            methods: rivals.map(Method::Published).to_vec(),
+            instances: vec![0, 1],
+            budget: 25.0,
+            seed: 0,
+            threads: 1,
+            out: PathBuf::from("nowhere"),
         }
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_those_that_exist() {
-        let message = Suite::named("zdt9").unwrap_err().to_string();
-        assert!(message.contains("zdt9") && message.contains("lengthscales"), "{message}");
+    fn budgets_count_in_full_evaluations_after_the_start() {
+        let settings = suite().settings("disc-brake").unwrap();
+        // Ten initial designs of 14 each, and 25 times 14.
+        assert_eq!(settings.costs, [1.0, 10.0, 1.0, 1.0, 1.0]);
+        assert_eq!((settings.measure_from, settings.max_cost), (140.0, 490.0));
+        let settings = suite().settings("penicillin").unwrap();
+        assert_eq!(settings.costs, [10.0, 1.0, 1.0]);
+        assert!(settings.noise.iter().all(|sd| *sd > 0.0));
+        assert!(Suite { budget: 0.0, ..suite() }.settings("zdt1").is_err());
+    }
+
+    #[test]
+    fn rivals_that_know_no_constraints_or_too_few_objectives_are_not_applicable() {
+        let names = |problem: &str| -> Vec<&str> {
+            suite().unsuited(problem).unwrap().iter().map(|u| u.method.name()).collect()
+        };
+        assert_eq!(names("disc-brake"), ["hvkg-d", "nehvi"]);
+        assert_eq!(names("welded-beam"), ["hvkg-d", "nehvi"]);
+        assert_eq!(names("dtlz2-4"), ["nehvi"]);
+        assert!(names("pressure-vessel").is_empty() && names("sparse").is_empty());
+    }
+
+    #[test]
+    fn all_problems_of_the_suite_exist() {
+        for name in Suite::PROBLEMS {
+            assert_eq!(TestProblem::named(name).unwrap().name(), name);
+        }
     }
 }

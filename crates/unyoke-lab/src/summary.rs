@@ -2,10 +2,11 @@
 //! algorithm are averaged at the same costs.
 
 use crate::error::{Error, Result};
-use crate::lab::{family_folder, read_plan};
+use crate::lab::{family_folder, read_plan, read_scale};
 use crate::method::Method;
 use crate::settings::Settings;
 use crate::table::{Metrics, Row, read_run, write_whole};
+use crate::target::Scale;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,6 +38,15 @@ impl Metric {
         }
     }
 
+    /// The part of a scale that it counts in as a share; none for what is no regret.
+    pub fn unit(self, scale: &Scale) -> Option<f64> {
+        match self {
+            Self::BayesianRegret => Some(scale.utility),
+            Self::HypervolumeRegret => Some(scale.hypervolume),
+            Self::ObservedHypervolume => None,
+        }
+    }
+
     fn of(self, metrics: &Metrics) -> f64 {
         match self {
             Self::BayesianRegret => metrics.bayesian_regret,
@@ -58,6 +68,8 @@ pub struct FamilyRuns {
     pub methods: Vec<(Method, Runs)>,
     /// How many runs of each of these methods were asked for.
     pub planned: Vec<usize>,
+    /// What the regrets of each instance count in where problems are compared, as far as known.
+    pub scales: BTreeMap<u32, Scale>,
 }
 
 /// The average of a metric over instances at one cost.
@@ -108,7 +120,20 @@ fn read_family(folder: &Path) -> Result<FamilyRuns> {
             methods.push((method, runs));
         }
     }
-    Ok(FamilyRuns { settings, methods, planned })
+    let ids = methods.iter().flat_map(|(_, runs): &(Method, Runs)| runs.keys());
+    let mut scales = BTreeMap::new();
+    for &id in ids {
+        if let Some(scale) = read_scale(folder, id)? {
+            scales.insert(id, scale);
+        }
+    }
+    Ok(FamilyRuns { settings, methods, planned, scales })
+}
+
+/// The finished runs on one problem; none where there are none.
+pub(crate) fn read_problem(out: &Path, name: &str) -> Result<Option<FamilyRuns>> {
+    let folder = family_folder(out, name);
+    if folder.exists() { read_family(&folder).map(Some) } else { Ok(None) }
 }
 
 impl FamilyRuns {
@@ -127,6 +152,14 @@ impl FamilyRuns {
         (0..=count as usize).map(|i| start + i as f64 * step).collect()
     }
 
+    /// What a metric counts in where problems are compared: the mean over the instances of `runs`, so
+    /// that instances whose front is small do not count more. None where it is not known for all.
+    pub fn unit(&self, runs: &Runs, metric: Metric) -> Option<f64> {
+        let units = runs.keys().map(|id| metric.unit(self.scales.get(id)?));
+        let units: Vec<f64> = units.collect::<Option<_>>()?;
+        (!units.is_empty()).then(|| units.iter().sum::<f64>() / units.len() as f64)
+    }
+
     /// Averages of a metric over `runs` at each of `costs` that all runs have reached.
     pub fn average(runs: &Runs, metric: Metric, costs: &[f64]) -> Vec<Average> {
         let at = |&cost: &f64| {
@@ -138,13 +171,13 @@ impl FamilyRuns {
 }
 
 /// A run's metric at a cost: that of the latest evaluation that cost no more.
-fn value_at(rows: &[Row], metric: Metric, cost: f64) -> Option<f64> {
+pub(crate) fn value_at(rows: &[Row], metric: Metric, cost: f64) -> Option<f64> {
     let affordable = |row: &&Row| row.cumulative_cost <= cost * (1.0 + 1e-12);
     let measured = rows.iter().take_while(affordable).filter_map(|row| row.metrics.as_ref());
     measured.last().map(|metrics| metric.of(metrics))
 }
 
-fn average(cost: f64, values: &[f64]) -> Option<Average> {
+pub(crate) fn average(cost: f64, values: &[f64]) -> Option<Average> {
     if values.is_empty() {
         return None;
     }
@@ -166,16 +199,23 @@ pub fn write(out: &Path) -> Result<()> {
         let costs = family.costs();
         for (method, runs) in &family.methods {
             for metric in Metric::ALL {
-                for average in FamilyRuns::average(runs, metric, &costs) {
-                    line(&[
-                        family.settings.family.clone(),
-                        method.name().to_owned(),
-                        metric.name().to_owned(),
-                        average.cost.to_string(),
-                        average.mean.to_string(),
-                        average.standard_error.to_string(),
-                        average.instances.to_string(),
-                    ])?;
+                let averages = FamilyRuns::average(runs, metric, &costs);
+                let mut lines = |name: &str, unit: f64| {
+                    averages.iter().try_for_each(|average| {
+                        line(&[
+                            family.settings.family.clone(),
+                            method.name().to_owned(),
+                            name.to_owned(),
+                            average.cost.to_string(),
+                            (average.mean / unit).to_string(),
+                            (average.standard_error / unit).to_string(),
+                            average.instances.to_string(),
+                        ])
+                    })
+                };
+                lines(metric.name(), 1.0)?;
+                if let Some(unit) = family.unit(runs, metric) {
+                    lines(&format!("{}_share", metric.name()), unit)?;
                 }
             }
         }

@@ -78,5 +78,5 @@ fn true_hyper_parameters_are_known_instead_of_fitted() {
     assert_eq!((hyper(0).lengthscales, hyper(0).noise), (vec![0.4], 1.0));
     assert_eq!((hyper(1).lengthscales, hyper(1).noise), (vec![0.4], 0.0));
     let formula = Settings { hyper: Hyper::True, ..Settings::usual("zdt1").unwrap() };
-    assert!(formula.instances(&[0]).unwrap_err().to_string().contains("formula"));
+    assert!(formula.instances(&[0]).unwrap_err().to_string().contains("not a family"));
 }

@@ -6,10 +6,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unyoke::Lengthscales;
+use unyoke_lab::comparison::Comparison;
 use unyoke_lab::facts::deviations;
 use unyoke_lab::{
-    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, Suite, summary, write_figures,
-    write_report,
+    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, Suite, TestProblem, summary,
+    write_figures, write_report,
 };
 
 use crate::output::complain;
@@ -21,6 +22,9 @@ const TICKS: f64 = 1000.0;
 pub(crate) enum Command {
     /// Run algorithms on test problems; what is finished is saved at once and not done again.
     Run(RunArguments),
+    /// Compare algorithms on many kinds of problems at the same budget; a suite goes on where it was
+    /// stopped, and writes tables and figures of what is finished.
+    Suite(SuiteArguments),
     /// Check a file of published instances against figures that were computed independently.
     Check(CheckArguments),
     /// Draw the figures of finished runs, as SVG and PNG, into DIR/figures.
@@ -38,7 +42,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Which test problems.
-    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(TestProblem::names()))]
     family: String,
     /// The file of published instances.
     #[arg(long, value_name = "FILE")]
@@ -54,7 +58,7 @@ pub(crate) struct CheckArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// Which test problems.
-    #[arg(long, value_parser = PossibleValuesParser::new(Suite::names()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(TestProblem::names()))]
     family: String,
     /// A file of published instances; without it they are sampled from the seed.
     #[arg(long, value_name = "FILE")]
@@ -103,6 +107,35 @@ pub(crate) struct RunArguments {
     out: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SuiteArguments {
+    /// Who competes; algorithms that cannot be used on a problem are left out there.
+    #[arg(long, value_delimiter = ',', default_value = "default,c-mokg,hvkg-d,nehvi,parego,sobol")]
+    algorithms: Vec<Method>,
+    /// Which of them is compared with the others.
+    #[arg(long, value_name = "ALGORITHM", default_value = "default")]
+    against: Method,
+    /// Test problems [default: all of the suite].
+    #[arg(long, value_delimiter = ',', value_name = "NAMES",
+          value_parser = PossibleValuesParser::new(TestProblem::names()))]
+    problems: Option<Vec<String>>,
+    /// Numbers of instances, as in 0-9 or 0,3,10-12.
+    #[arg(long, default_value = "0-9", value_parser = numbers)]
+    instances: Numbers,
+    /// What is spent after the initial designs, in full evaluations: everything measured once.
+    #[arg(long, value_name = "EVALUATIONS", default_value_t = 25.0)]
+    budget: f64,
+    /// The same seed gives the same numbers, whatever the threads.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Runs at a time [default: one per core].
+    #[arg(long)]
+    threads: Option<usize>,
+    /// The folder for runs/, tables and figures/.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
 /// A list of numbers, wrapped so that the parser takes it as one value.
 #[derive(Debug, Clone)]
 struct Numbers(Vec<u32>);
@@ -136,7 +169,7 @@ impl RunArguments {
             if self.isotropic { Lengthscales::Isotropic } else { usual.lengthscales };
         // Figures are drawn later, perhaps from another folder.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        let usual_max_cost = Suite::named(&self.family)?.usual_max_cost(&costs);
+        let usual_max_cost = TestProblem::named(&self.family)?.usual_max_cost(&costs);
         Ok(Lab {
             settings: Settings {
                 problems: self.problems.map(absolute),
@@ -166,6 +199,7 @@ fn cores() -> usize {
 pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(arguments) => run_lab(&arguments.lab()?),
+        Command::Suite(arguments) => run_suite(arguments),
         Command::Check(arguments) => check(arguments),
         Command::Figures { dir } => {
             for file in write_figures(&dir)? {
@@ -181,6 +215,45 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
 }
 
 fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
+    let outcome = watched(|show| lab.run(show))?;
+    summary::write(&lab.out)?;
+    let written = format!("averages in {}", lab.out.join("summary.csv").display());
+    Ok(tell(&outcome, &written))
+}
+
+fn run_suite(arguments: SuiteArguments) -> Result<ExitCode, Error> {
+    let all = || Suite::PROBLEMS.map(str::to_owned).to_vec();
+    let suite = Suite {
+        problems: arguments.problems.unwrap_or_else(all),
+        methods: arguments.algorithms,
+        instances: arguments.instances.0,
+        budget: arguments.budget,
+        seed: arguments.seed,
+        threads: arguments.threads.unwrap_or_else(cores),
+        out: arguments.out,
+    };
+    // A name that is not among the algorithms is found now, not after days.
+    Comparison::read(&suite, arguments.against)?;
+    for name in &suite.problems {
+        for unsuited in suite.unsuited(name)? {
+            let method = unsuited.method.name();
+            complain(&format!("{name}: {method} is not applicable: {}", unsuited.reason));
+        }
+    }
+    let outcome = watched(|show| suite.run(show))?;
+    summary::write(&suite.out)?;
+    let files = Comparison::read(&suite, arguments.against)?.write(&suite)?;
+    for file in &files {
+        complain(&format!("{}", file.display()));
+    }
+    let written = format!("tables in {}", suite.out.join("comparison.md").display());
+    Ok(tell(&outcome, &written))
+}
+
+/// Shows progress, time spent and time left while `work` is done.
+fn watched(
+    work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
     let bar = ProgressBar::no_length();
     let style = "{bar:32} {percent:>3} %  {elapsed} spent, {eta} left  {msg}";
     bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
@@ -193,20 +266,15 @@ fn run_lab(lab: &Lab) -> Result<ExitCode, Error> {
         Progress::Advanced(share) => bar.inc((share * TICKS).round() as u64),
         Progress::Finished => {}
     };
-    let outcome = lab.run(&show)?;
+    let outcome = work(&show)?;
     bar.finish_and_clear();
-    summary::write(&lab.out)?;
-    Ok(tell(lab, &outcome))
+    Ok(outcome)
 }
 
-fn tell(lab: &Lab, outcome: &Outcome) -> ExitCode {
+fn tell(outcome: &Outcome, written: &str) -> ExitCode {
     let found =
         if outcome.before > 0 { format!(", {} found", outcome.before) } else { String::new() };
-    complain(&format!(
-        "{} runs made{found}; averages in {}",
-        outcome.finished,
-        lab.out.join("summary.csv").display()
-    ));
+    complain(&format!("{} runs made{found}; {written}", outcome.finished));
     for (path, error) in &outcome.failed {
         complain(&format!("{} failed: {error}", path.display()));
     }

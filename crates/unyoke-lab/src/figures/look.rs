@@ -31,6 +31,7 @@ impl Look {
         use Ink::{Blue, Green, Grey, Orange, Purple, Sky, Text, Vermillion};
         use Marker::{Circle, Diamond, Hexagon, Pentagon, Square, TriangleDown, TriangleUp};
         Some(match algorithm {
+            "default" => Self::decoupled("Unyoke", Vermillion, Circle),
             "c-mokg" => Self::decoupled("C-MOKG", Blue, Circle),
             "c-mokg-improved" => Self::decoupled("C-MOKG, improved", Sky, Hexagon),
             "makg" => Self::coupled("maKG", Blue, Circle),
@@ -126,7 +127,8 @@ pub fn label(algorithm: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [&str; 13] = [
+    const ALL: [&str; 14] = [
+        "default",
         "c-mokg",
         "c-mokg-improved",
         "c-mokg-random",

@@ -10,7 +10,7 @@ pub(super) fn formula() -> Formula {
         name: "branin-currin",
         source: "Belakaria, Deshwal, Doppa, NeurIPS 2019; reference: BoTorch",
         inputs: unit_inputs(2),
-        objectives: minimise(["branin", "currin"]),
+        outputs: minimise(["branin", "currin"]),
         reference: Some(vec![18.0, 6.0]),
         evaluate: of_arrays(|[x1, x2]| [branin(15.0 * x1 - 5.0, 15.0 * x2), currin(x1, x2)]),
     }

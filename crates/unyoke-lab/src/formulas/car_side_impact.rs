@@ -20,7 +20,7 @@ pub(super) fn formula() -> Formula {
             ("door_beltline", 0.4, 1.2),
             ("roof_rail", 0.4, 1.2),
         ]),
-        objectives: minimise(["mass", "pubic_force", "pillar_velocity", "violation"]),
+        outputs: minimise(["mass", "pubic_force", "pillar_velocity", "violation"]),
         reference: Some(vec![45.4872, 4.5114, 13.3394, 10.3942]),
         evaluate: of_arrays(evaluate),
     }

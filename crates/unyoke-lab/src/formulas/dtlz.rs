@@ -19,10 +19,15 @@ pub(super) fn dtlz2(inputs: usize, objectives: usize) -> Formula {
         name: "dtlz2",
         source: "Deb, Thiele, Laumanns, Zitzler, CEC 2002; reference: BoTorch",
         inputs: unit_inputs(inputs),
-        objectives: minimise_all(objectives),
+        outputs: minimise_all(objectives),
         reference: Some(vec![1.1; objectives]),
         evaluate: Arc::new(move |x| evaluate(x, objectives)),
     }
+}
+
+/// The problem with four objectives and the usual number of inputs.
+pub(super) fn dtlz2_of_four() -> Formula {
+    Formula { name: "dtlz2-4", ..dtlz2(INPUTS, 4) }
 }
 
 /// fₘ = (1 + g) cos θ₁ … cos θ_{M−m} sin θ_{M−m+1}, without the sine for m = 1.

@@ -4,7 +4,7 @@
 //! Source: Liang and Lai (2021), a simplification of the model of Birol, Ündey and Çinar (2002),
 //! whose symbols stand beside the constants.
 
-use super::{Formula, inputs, minimise, of_arrays};
+use super::{Formula, Output, inputs, of_arrays};
 
 /// Biomass, and penicillin, per glucose: Y_xs and Y_ps.
 const BIOMASS_YIELD: f64 = 0.45;
@@ -57,10 +57,17 @@ pub(super) fn formula() -> Formula {
             ("feed_glucose", 500.0, 700.0),
             ("ph", 5.0, 6.5),
         ]),
-        objectives: minimise(["negative_yield", "carbon_dioxide", "time"]),
+        outputs: outputs(),
         reference: Some(vec![25.935, 57.612, 935.5]),
         evaluate: of_arrays(ferment),
     }
+}
+
+/// Assays of penicillin are expensive. The noise of each output is 1 % of its range over the designs.
+fn outputs() -> Vec<Output> {
+    [("negative_yield", 10.0, 0.14), ("carbon_dioxide", 1.0, 0.8), ("time", 1.0, 3.6)]
+        .map(|(name, cost, noise)| Output { noise, ..Output::minimised(name, cost) })
+        .into()
 }
 
 /// Negative penicillin, carbon dioxide and hours at the end of a batch.
@@ -213,5 +220,21 @@ mod tests {
                 &[-0.0598404255319149, 0.03164074960171344, 1.0],
             )],
         );
+    }
+
+    #[test]
+    fn the_noise_is_one_percent_of_the_range_over_designs() {
+        let formula = formula();
+        let points = unyoke_math::sobol::cube(7, 4096, 1).unwrap();
+        let values: Vec<Vec<f64>> = points
+            .rows()
+            .map(|unit| formula.inputs.iter().zip(unit).map(|(input, &u)| input.value(u)).collect())
+            .map(|inputs: Vec<f64>| formula.evaluate(&inputs))
+            .collect();
+        for (m, output) in formula.outputs.iter().enumerate() {
+            let column = || values.iter().map(|row| row[m]);
+            let range = column().fold(f64::MIN, f64::max) - column().fold(f64::MAX, f64::min);
+            assert!((output.noise / range - 0.01).abs() < 0.001, "{}: {range}", output.name);
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: Liao et al. (2008); problem RE3-5-4 of Tanabe and Ishibuchi (2020).
 
-use super::{Formula, inputs, minimise, of_arrays};
+use super::{Formula, Output, inputs, of_arrays};
 
 /// The problem with thicknesses in mm.
 pub(super) fn formula() -> Formula {
@@ -16,7 +16,11 @@ pub(super) fn formula() -> Formula {
             ("thickness_4", 1.0, 3.0),
             ("thickness_5", 1.0, 3.0),
         ]),
-        objectives: minimise(["mass", "acceleration", "intrusion"]),
+        outputs: vec![
+            Output::minimised("mass", 1.0),
+            Output::minimised("acceleration", 1.0),
+            Output::minimised("intrusion", 10.0),
+        ],
         reference: Some(vec![1864.72022, 11.81993945, 0.2903999384]),
         evaluate: of_arrays(|x| [mass(x), acceleration(x), intrusion(x)]),
     }

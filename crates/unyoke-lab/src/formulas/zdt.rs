@@ -31,7 +31,7 @@ fn zdt(name: &'static str, inputs: usize, h: fn(f64, f64) -> f64) -> Formula {
         name,
         source: "Zitzler, Deb, Thiele, Evol. Comput. 8 (2000); reference: Yang et al. (2019)",
         inputs: unit_inputs(inputs),
-        objectives: minimise_all(2),
+        outputs: minimise_all(2),
         reference: Some(vec![11.0, 11.0]),
         evaluate: Arc::new(move |x| {
             let f1 = x[0];
