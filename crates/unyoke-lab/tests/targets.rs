@@ -100,7 +100,6 @@ fn no_hypervolume_on_record_is_larger_than_that_of_the_true_front() {
         ("penicillin", vec![25.935, 57.612, 935.5], 2183455.909507436, 0.005),
     ] {
         let found = volume_of(name, &reference) / record;
-        println!("{name}: {found}");
         assert!(found > 1.0 - lacks && found < 1.03, "{name}: {found} of the record");
     }
 }
