@@ -96,11 +96,10 @@ fn no_hypervolume_on_record_is_larger_than_that_of_the_true_front() {
     for (name, reference, record, lacks) in [
         ("branin-currin", vec![18.0, 6.0], 59.36011874867746, 0.001),
         ("vehicle-safety", vec![1864.72022, 11.81993945, 0.2903999384], 246.81607081187002, 0.005),
-        ("car-side-impact", vec![45.4872, 4.5114, 13.3394, 10.3942], 484.72654347642793, 0.02),
+        ("car-side-impact", vec![45.4872, 4.5114, 13.3394, 10.3942], 484.72654347642793, 0.01),
         ("penicillin", vec![25.935, 57.612, 935.5], 2183455.909507436, 0.005),
     ] {
         let found = volume_of(name, &reference) / record;
-        println!("{name}: {found}");
         assert!(found > 1.0 - lacks && found < 1.03, "{name}: {found} of the record");
     }
 }
