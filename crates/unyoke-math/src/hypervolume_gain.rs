@@ -202,10 +202,13 @@ impl HypervolumeGain {
     }
 }
 
-/// `count` directions for [`HypervolumeGain::along`] in `fixed` dimensions: unit vectors with
-/// coordinates ≥ 0, spread evenly over the sphere by a scrambled Sobol' sequence.
+/// `count` directions for [`HypervolumeGain::along`] in `fixed` dimensions: unit vectors of positive
+/// coordinates, spread evenly over the sphere by a scrambled Sobol' sequence.
 pub fn directions(fixed: usize, count: usize, seed: u64) -> Result<Points> {
-    let mut points = sobol::normals(fixed, count, seed)?;
+    let mut points = match fixed {
+        3 => Points::from_rows(3, sobol::cube(2, count, seed)?.rows().map(on_the_sphere))?,
+        _ => sobol::normals(fixed, count, seed)?,
+    };
     for i in 0..points.len() {
         let row = points.row_mut(i);
         // No coordinate is 0: directions are divided by.
@@ -214,6 +217,14 @@ pub fn directions(fixed: usize, count: usize, seed: u64) -> Result<Points> {
         row.iter_mut().for_each(|v| *v /= length);
     }
     Ok(points)
+}
+
+/// A point of the unit square on an octant of the sphere: Archimedes' map, which keeps areas and
+/// halves the error against normals of three dimensions.
+fn on_the_sphere(point: &[f64]) -> [f64; 3] {
+    let (height, angle) = (point[0], point[1] * std::f64::consts::FRAC_PI_2);
+    let radius = (1.0 - height * height).sqrt();
+    [height, radius * angle.cos(), radius * angle.sin()]
 }
 
 impl Work {

@@ -449,6 +449,69 @@ fn what_is_not_finite_or_does_not_fit_is_refused() {
     assert!(HypervolumeGain::along(&misfit, &designs, 0, &[0.0; 2]).is_err());
 }
 
+#[test]
+fn along_directions_the_gain_of_a_lone_candidate_is_a_box_times_its_expected_excess() {
+    for objectives in [4, 5, 6] {
+        let box_of = [1.5, 0.7, 2.0, 0.4, 3.0];
+        let mut own = vec![-0.1];
+        own.extend_from_slice(&box_of[..objectives - 1]);
+        // A design that never counts says in which units the objectives are.
+        let mut hopeless = own.clone();
+        hopeless[0] = -1000.0;
+        let designs = Points::from_rows(objectives, [hopeless]).unwrap();
+        let rays = directions(objectives - 1, 4096, 3).unwrap();
+        let set = HypervolumeGain::along(&rays, &designs, 0, &vec![0.0; objectives]).unwrap();
+        let mut work = Work::default();
+        let gain = set.gain(&[0.0, 0.5], &own, &mut work).unwrap();
+        let volume: f64 = box_of[..objectives - 1].iter().product();
+        let expected = volume * 0.5 * normal::expected_excess(-0.2);
+        assert!((gain.value() / expected - 1.0).abs() < 0.02, "{objectives}: {}", gain.value());
+        for (k, side) in box_of[..objectives - 1].iter().enumerate() {
+            let found = work.means()[k + 1] / gain.scaled;
+            assert!((found * side - 1.0).abs() < 0.05, "objective {k} of {objectives}: {found}");
+        }
+    }
+}
+
+#[test]
+fn along_directions_derivatives_match_finite_differences() {
+    let mut rng = Rng::new(12, 0);
+    let rays = directions(3, 8, 5).unwrap();
+    for _ in 0..20 {
+        let mut problem = random(&mut rng, 4, 12, 0.4);
+        problem.rows.last_mut().unwrap().iter_mut().for_each(|y| *y = 0.5 + 0.5 * *y);
+        let means = problem.means();
+        let set = HypervolumeGain::along(&rays, &means, problem.moving, &problem.reference);
+        let (set, mut work) = (set.unwrap(), Work::default());
+        let gain = set.gain(&problem.slopes, problem.own(), &mut work).unwrap();
+        let found = work.slopes().iter().chain(work.means()).map(|g| g / gain.scaled);
+        for (i, found) in found.enumerate() {
+            let log = |h: f64| {
+                let moved = problem.moved(i, h);
+                set.gain(&moved.slopes, moved.own(), &mut Work::default()).unwrap().log()
+            };
+            let expected = (log(1e-6) - log(-1e-6)) / 2e-6;
+            let error = (found - expected).abs();
+            assert!(error < 1e-6 * expected.abs().max(1.0), "{i}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn directions_are_unit_vectors_spread_evenly() {
+    for dim in [1, 2, 3, 5] {
+        let rays = directions(dim, 1024, 1).unwrap();
+        for ray in rays.rows() {
+            assert!((ray.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!(ray.iter().all(|v| *v > 0.0));
+        }
+        for k in 0..dim {
+            let square = rays.rows().map(|ray| ray[k] * ray[k]).sum::<f64>() / 1024.0;
+            assert!((square * dim as f64 - 1.0).abs() < 0.02, "{dim}: {square}");
+        }
+    }
+}
+
 /// Problems of which many values are equal if `value` has few.
 fn problems(value: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = Problem> {
     (2..=3usize, 0..25usize).prop_flat_map(move |(objectives, n)| {
