@@ -23,19 +23,24 @@
 //! α = V_d E_v[∫ G d(ρ^d)], V_d the volume of the orthant's part of the unit ball. Each direction is
 //! exact as one fixed objective ρ^d is; the mean over directions is by quasi-Monte Carlo.
 //!
+//! Several objectives of independent models observed at once are a chain of such gains (`joint`).
+//!
 //! At ties in a fixed objective, where the gain has a kink, derivatives are those towards lower
 //! values of the candidate's own.
 
-mod arrangement;
-mod sweep;
 mod terms;
+mod sweep;
+mod arrangement;
+mod joint;
 
 use crate::envelope::{Gain, magnitude};
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
 use crate::sobol;
 use arrangement::{Arrangement, Corner, Newcomer};
-use sweep::Sweep;
+use sweep::{Sweep, Tracked};
+
+pub use joint::{JointHypervolumeGain, JointWork};
 
 /// Designs whose objectives are compared by hypervolume while one objective moves.
 #[derive(Debug, Clone)]
@@ -182,23 +187,24 @@ impl HypervolumeGain {
 
     fn add_exact(&self, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
         let Work { sweep, total } = work;
-        let Some(sum) = arrangement.sweep(own, sweep) else { return };
+        let Some(sum) = arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
         let factor = total.add(sum.gain);
-        let at_own = sum.add_gradient(factor, &mut total.slopes);
-        total.means[self.moving] += at_own.height;
-        let mut fixed = (0..self.objectives).filter(|k| *k != self.moving);
-        for (k, slope) in fixed.by_ref().zip([at_own.level, at_own.edge]) {
-            total.means[k] += slope;
+        total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
+        for slope in sum.fixed_slopes(factor) {
+            for (k, slope) in fixed(self.objectives, self.moving).zip([slope.level, slope.edge]) {
+                total.means[k] += slope;
+            }
         }
     }
 
     fn add_ray(&self, ray: &Ray, own: &Newcomer<'_>, reach: &Reach, work: &mut Work) {
         let Work { sweep, total } = work;
-        let Some(sum) = ray.arrangement.sweep(own, sweep) else { return };
+        let Some(sum) = ray.arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
         let factor = total.add(sum.gain);
-        let at_own = sum.add_gradient(factor, &mut total.slopes);
-        total.means[self.moving] += at_own.height;
-        total.means[reach.objective] += at_own.level * reach.slope;
+        total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
+        for slope in sum.fixed_slopes(factor) {
+            total.means[reach.objective] += slope.level * reach.slope;
+        }
     }
 }
 
@@ -283,7 +289,7 @@ impl Orthant {
             let lead = means.rows().map(|row| row[k] - reference[k]).fold(0.0, f64::max);
             if lead > 0.0 && lead.is_finite() { lead } else { 1.0 }
         };
-        let spans: Vec<f64> = (0..means.dim()).filter(|k| *k != moving).map(span).collect();
+        let spans: Vec<f64> = fixed(means.dim(), moving).map(span).collect();
         let half = 0.5 * spans.len() as f64;
         // Π spans · π^(d/2)/(2^d Γ(d/2 + 1)).
         let ball = half * (std::f64::consts::PI / 4.0).ln() - libm::lgamma(half + 1.0);
@@ -293,7 +299,7 @@ impl Orthant {
     }
 
     fn reach(&self, direction: &[f64], values: &[f64], moving: usize, reference: &[f64]) -> Reach {
-        let fixed = (0..values.len()).filter(|k| *k != moving);
+        let fixed = fixed(values.len(), moving);
         let mut least = (f64::INFINITY, moving, 1.0);
         for ((k, span), v) in fixed.zip(&self.spans).zip(direction) {
             let unit = span * v;
@@ -310,9 +316,14 @@ impl Orthant {
     }
 }
 
+/// The objectives that do not move.
+fn fixed(objectives: usize, moving: usize) -> impl Iterator<Item = usize> {
+    (0..objectives).filter(move |k| *k != moving)
+}
+
 /// A point with the first fixed objective as its level, and the second, if any, as its edge.
 fn exact_corner(values: &[f64], moving: usize) -> Corner {
-    let mut fixed = (0..values.len()).filter(|k| *k != moving).map(|k| values[k]);
+    let mut fixed = fixed(values.len(), moving).map(|k| values[k]);
     let level = fixed.next().unwrap_or(0.0);
     Corner { height: values[moving], level, edge: fixed.next() }
 }

@@ -1,7 +1,7 @@
 //! Designs in the order in which the sweep meets them.
 
-use super::sweep::{Arrival, Frame, Line, Sweep};
-use super::terms::Sum;
+use super::sweep::{Arrival, Frame, Sweep, Tracked};
+use super::terms::{Line, Sum, Units};
 use crate::envelope::{magnitude, unit_scale};
 
 /// A point as the sweep sees it.
@@ -51,15 +51,6 @@ struct Sizes {
     edge: u64,
 }
 
-/// Powers of two that bring everything to order one, so that products neither over- nor underflow.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Units {
-    pub(super) height: f64,
-    pub(super) slope: f64,
-    pub(super) level: f64,
-    pub(super) edge: f64,
-}
-
 /// Without a sliced objective all designs share one slice of this edge over an edge of 0.
 const WHOLE: f64 = 1.0;
 
@@ -102,7 +93,12 @@ impl Arrangement {
     }
 
     /// Sweeps over the designs and the candidate; `None` if there is nothing to gain.
-    pub(super) fn sweep<'s>(&self, own: &Newcomer<'_>, sweep: &'s mut Sweep) -> Option<Sum<'s>> {
+    pub(super) fn sweep<'s>(
+        &self,
+        own: &Newcomer<'_>,
+        tracked: Tracked,
+        sweep: &'s mut Sweep,
+    ) -> Option<Sum<'s>> {
         let units = self.units(own);
         let number = own.slopes.len() as u32 - 1;
         let slopes = own.slopes;
@@ -110,7 +106,7 @@ impl Arrangement {
             ground: units.height * self.reference.height,
             floor: units.edge * self.reference.edge.unwrap_or(0.0),
             own: number,
-            own_rank: own.corner.edge.map(|_| self.rank(&own.corner) + 1),
+            tracked,
         });
         let arrival = |place: &Place| Arrival {
             line: Line {
@@ -134,7 +130,7 @@ impl Arrangement {
         }
         lower.iter().for_each(|place| sweep.add(&arrival(place)));
         sweep.finish(units.level * self.reference.level);
-        Sum::new(sweep.break_points(), units, number)
+        Sum::new(sweep.outcome(), units, number)
     }
 
     fn units(&self, own: &Newcomer<'_>) -> Units {

@@ -512,6 +512,131 @@ fn directions_are_unit_vectors_spread_evenly() {
     }
 }
 
+/// Slopes of further objectives for a problem, row by row after its own.
+fn joint_slopes(problem: &Problem, rng: &mut Rng, moving: usize) -> Points {
+    let lines = problem.slopes.len();
+    let size = problem.slopes.iter().fold(0.0f64, |m, b| m.max(b.abs()));
+    let more =
+        (1..moving).map(|_| (0..lines).map(|_| size * (2.0 * rng.uniform() - 1.0)).collect());
+    Points::from_rows(lines, [problem.slopes.clone()].into_iter().chain(more)).unwrap()
+}
+
+/// A problem of which the moving objectives come first, in a random order.
+fn joint_problem(rng: &mut Rng, round: usize, size: f64) -> (Problem, Vec<usize>, Points) {
+    let mut problem = random(rng, 2 + round % 2, 8, size);
+    problem.rows.last_mut().unwrap().iter_mut().for_each(|y| *y = 0.5 + 0.5 * *y);
+    let mut moving: Vec<usize> = (0..problem.objectives).collect();
+    rng.shuffle(&mut moving);
+    moving.truncate(2 + round / 2 % (problem.objectives - 1));
+    problem.moving = moving[0];
+    let slopes = joint_slopes(&problem, rng, moving.len());
+    (problem, moving, slopes)
+}
+
+fn joint_set(problem: &Problem, moving: &[usize], nodes: &Points) -> JointHypervolumeGain {
+    JointHypervolumeGain::new(&problem.means(), moving, &problem.reference, nodes).unwrap()
+}
+
+#[test]
+fn one_objective_observed_jointly_is_one_objective() {
+    let mut rng = Rng::new(20, 0);
+    for round in 0..20 {
+        let problem = random(&mut rng, 2 + round % 2, 15, 0.4);
+        let (mut work, mut joint_work) = (Work::default(), JointWork::default());
+        let gain = problem.gain_in(&mut work);
+        let set = joint_set(&problem, &[problem.moving], &Points::new(0));
+        let slopes = Points::from_rows(16, [&problem.slopes]).unwrap();
+        assert_eq!(set.gain(&slopes, problem.own(), &mut joint_work).unwrap(), gain);
+        assert_eq!(work.slopes(), joint_work.slopes());
+        assert_eq!(work.means(), joint_work.means());
+    }
+}
+
+#[test]
+fn joint_gains_are_what_random_outcomes_give() {
+    let mut rng = Rng::new(21, 0);
+    for round in 0..8 {
+        let (problem, moving, slopes) = joint_problem(&mut rng, round, 0.4);
+        let volume = |z: &[f64]| {
+            let moved = problem.rows.iter().enumerate().map(|(j, row)| {
+                let mut row = row.clone();
+                for (l, k) in moving.iter().enumerate() {
+                    row[*k] += slopes.row(l)[j] * z[l];
+                }
+                row
+            });
+            let points = Points::from_rows(problem.objectives, moved).unwrap();
+            hypervolume(&points, &problem.reference).unwrap()
+        };
+        let outcomes = crate::sobol::normals(moving.len(), 1 << 15, 5).unwrap();
+        let mean = outcomes.rows().map(volume).sum::<f64>() / outcomes.len() as f64;
+        let expected = mean - volume(&vec![0.0; moving.len()]);
+        let nodes = crate::sobol::normals(moving.len() - 1, 1024, 6).unwrap();
+        let set = joint_set(&problem, &moving, &nodes);
+        let found = set.gain(&slopes, problem.own(), &mut JointWork::default()).unwrap().value();
+        assert!((found / expected - 1.0).abs() < 0.01, "{found}, not {expected}");
+    }
+}
+
+fn check_joint_derivatives(size: f64, step: f64, tolerance: f64) -> f64 {
+    let (mut rng, mut least) = (Rng::new(22, 0), 0.0f64);
+    for round in 0..24 {
+        let (problem, moving, slopes) = joint_problem(&mut rng, round, size);
+        let nodes = crate::sobol::normals(moving.len() - 1, 4, 6).unwrap();
+        let set = joint_set(&problem, &moving, &nodes);
+        let mut work = JointWork::default();
+        let gain = set.gain(&slopes, problem.own(), &mut work).unwrap();
+        least = least.min(gain.log());
+        let all: Vec<f64> = slopes.as_flat().iter().chain(problem.own()).copied().collect();
+        let log = |i: usize, h: f64| {
+            let mut moved = all.clone();
+            moved[i] += h;
+            let own = moved.split_off(slopes.as_flat().len());
+            let slopes = Points::from_flat(slopes.dim(), moved).unwrap();
+            set.gain(&slopes, &own, &mut JointWork::default()).unwrap().log()
+        };
+        let found: Vec<f64> = work.slopes().iter().chain(work.means()).copied().collect();
+        let expected: Vec<f64> =
+            (0..all.len()).map(|i| (log(i, step) - log(i, -step)) / (2.0 * step)).collect();
+        let largest = expected.iter().fold(1.0f64, |m, g| m.max(g.abs()));
+        for (found, expected) in found.iter().map(|g| g / gain.scaled).zip(expected) {
+            let error = (found - expected).abs();
+            assert!(error < tolerance * largest, "{found}, not {expected}: {problem:?}");
+        }
+    }
+    least
+}
+
+#[test]
+fn joint_derivatives_match_finite_differences() {
+    check_joint_derivatives(0.4, 1e-6, 1e-6);
+    let least = check_joint_derivatives(0.005, 1e-9, 1e-4);
+    assert!(least < -100.0, "{least}");
+}
+
+#[test]
+fn joint_gains_need_distinct_objectives_and_nodes_that_fit() {
+    let means = Points::zeros(2, 3);
+    let new = |moving: &[usize], nodes: &Points| {
+        JointHypervolumeGain::new(&means, moving, &[0.0; 2], nodes)
+    };
+    let node = Points::zeros(1, 1);
+    assert!(new(&[0, 1], &node).is_ok());
+    assert!(new(&[0, 0], &node).is_err());
+    assert!(new(&[0, 2], &node).is_err());
+    assert!(new(&[], &Points::new(0)).is_err());
+    assert!(new(&[0, 1], &Points::new(1)).is_err());
+    assert!(new(&[0, 1], &Points::zeros(2, 1)).is_err());
+    let four = Points::zeros(4, 1);
+    assert!(JointHypervolumeGain::new(&four, &[0, 1], &[0.0; 4], &node).is_err());
+    let (set, mut work) = (new(&[0, 1], &node).unwrap(), JointWork::default());
+    assert!(set.gain(&Points::zeros(4, 1), &[0.0; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(3, 2), &[0.0; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[0.0; 3], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[f64::NAN; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[0.0; 2], &mut work).is_ok());
+}
+
 /// Problems of which many values are equal if `value` has few.
 fn problems(value: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = Problem> {
     (2..=3usize, 0..25usize).prop_flat_map(move |(objectives, n)| {
