@@ -37,7 +37,7 @@ use crate::envelope::{Gain, magnitude};
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
 use crate::sobol;
-use arrangement::{Arrangement, Corner, Newcomer};
+use arrangement::{Arrangement, Axes, Corner, Newcomer};
 use sweep::{Sweep, Tracked};
 
 pub use joint::{JointHypervolumeGain, JointWork};
@@ -56,7 +56,7 @@ pub struct HypervolumeGain {
 #[derive(Debug, Clone)]
 enum Form {
     /// One or two of them, exactly.
-    Exact(Arrangement),
+    Exact(Axes, Arrangement),
     /// Any number, along directions.
     Along(Vec<Ray>, Orthant),
 }
@@ -116,9 +116,9 @@ impl HypervolumeGain {
             return Err(Error::OutOfRange { what, value: means.dim() as f64, must });
         }
         check(means, moving, reference)?;
-        let corner = |values: &[f64]| exact_corner(values, moving);
-        let designs: Vec<Corner> = means.rows().map(corner).collect();
-        let form = Form::Exact(Arrangement::new(&designs, corner(reference)));
+        let axes = Axes::new(means.dim(), moving);
+        let designs: Vec<Corner> = means.rows().map(|row| axes.corner(row)).collect();
+        let form = Form::Exact(axes, Arrangement::new(&designs, axes.corner(reference)));
         Ok(Self::with_form(form, means, moving, reference))
     }
 
@@ -164,10 +164,9 @@ impl HypervolumeGain {
         }
         work.total.clear(slopes.len(), means.len());
         match &self.form {
-            Form::Exact(arrangement) => {
-                let corner = exact_corner(means, self.moving);
-                let own = Newcomer { corner, slopes, slope_size };
-                self.add_exact(arrangement, &own, work);
+            Form::Exact(axes, arrangement) => {
+                let own = Newcomer { corner: axes.corner(means), slopes, slope_size };
+                add_exact(axes, arrangement, &own, work);
             }
             Form::Along(rays, orthant) => {
                 for ray in rays {
@@ -185,18 +184,6 @@ impl HypervolumeGain {
         Ok(Gain { scaled: work.total.gain, log_scale: work.total.log_scale })
     }
 
-    fn add_exact(&self, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
-        let Work { sweep, total } = work;
-        let Some(sum) = arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
-        let factor = total.add(sum.gain);
-        total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
-        for slope in sum.fixed_slopes(factor) {
-            for (k, slope) in fixed(self.objectives, self.moving).zip([slope.level, slope.edge]) {
-                total.means[k] += slope;
-            }
-        }
-    }
-
     fn add_ray(&self, ray: &Ray, own: &Newcomer<'_>, reach: &Reach, work: &mut Work) {
         let Work { sweep, total } = work;
         let Some(sum) = ray.arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
@@ -204,6 +191,19 @@ impl HypervolumeGain {
         total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
         for slope in sum.fixed_slopes(factor) {
             total.means[reach.objective] += slope.level * reach.slope;
+        }
+    }
+}
+
+fn add_exact(axes: &Axes, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
+    let Work { sweep, total } = work;
+    let Some(sum) = arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
+    let factor = total.add(sum.gain);
+    total.means[axes.height] += sum.add_slopes(factor, &mut total.slopes);
+    for slope in sum.fixed_slopes(factor) {
+        total.means[axes.level] += slope.level;
+        if let Some(edge) = axes.edge {
+            total.means[edge] += slope.edge;
         }
     }
 }
@@ -319,13 +319,6 @@ impl Orthant {
 /// The objectives that do not move.
 fn fixed(objectives: usize, moving: usize) -> impl Iterator<Item = usize> {
     (0..objectives).filter(move |k| *k != moving)
-}
-
-/// A point with the first fixed objective as its level, and the second, if any, as its edge.
-fn exact_corner(values: &[f64], moving: usize) -> Corner {
-    let mut fixed = fixed(values.len(), moving).map(|k| values[k]);
-    let level = fixed.next().unwrap_or(0.0);
-    Corner { height: values[moving], level, edge: fixed.next() }
 }
 
 fn check(means: &Points, moving: usize, reference: &[f64]) -> Result<()> {

@@ -15,6 +15,14 @@ pub(super) struct Corner {
     pub(super) edge: Option<f64>,
 }
 
+/// Which objectives a corner is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axes {
+    pub(super) height: usize,
+    pub(super) level: usize,
+    pub(super) edge: Option<usize>,
+}
+
 /// The candidate, and how its observation moves all designs and itself, last.
 #[derive(Debug)]
 pub(super) struct Newcomer<'a> {
@@ -56,13 +64,12 @@ const WHOLE: f64 = 1.0;
 
 impl Arrangement {
     pub(super) fn new(designs: &[Corner], reference: Corner) -> Self {
-        let all = || designs.iter().chain([&reference]);
-        let largest = |value: fn(&Corner) -> f64| magnitude(&all().map(value).collect::<Vec<_>>());
-        let sizes = Sizes {
-            height: largest(|corner| corner.height),
-            level: largest(|corner| corner.level),
-            edge: largest(|corner| corner.edge.unwrap_or(WHOLE)),
-        };
+        let start = Sizes { height: 0, level: 0, edge: 0 };
+        let sizes = designs.iter().chain([&reference]).fold(start, |sizes, corner| Sizes {
+            height: sizes.height.max(magnitude(&[corner.height])),
+            level: sizes.level.max(magnitude(&[corner.level])),
+            edge: sizes.edge.max(magnitude(&[corner.edge.unwrap_or(WHOLE)])),
+        });
         let mut edges: Vec<f64> = designs.iter().filter_map(|corner| corner.edge).collect();
         edges.sort_unstable_by(|a, b| b.total_cmp(a));
         edges.dedup();
@@ -134,12 +141,34 @@ impl Arrangement {
     }
 
     fn units(&self, own: &Newcomer<'_>) -> Units {
-        let with = |size: u64, value: f64| unit_scale(size.max(value.abs().to_bits()));
+        let with = |size: u64, value: f64| unit_scale(size.max(magnitude(&[value])));
         Units {
             height: with(self.sizes.height, own.corner.height),
             slope: unit_scale(own.slope_size),
             level: with(self.sizes.level, own.corner.level),
             edge: with(self.sizes.edge, own.corner.edge.unwrap_or(WHOLE)),
+        }
+    }
+}
+
+impl Axes {
+    /// Of two or three objectives.
+    pub(super) fn new(objectives: usize, moving: usize) -> Self {
+        let mut fixed = (0..objectives).filter(|k| *k != moving);
+        Self { height: moving, level: fixed.next().unwrap_or(moving), edge: fixed.next() }
+    }
+
+    /// The other way round, if there are two fixed objectives.
+    pub(super) fn turned(self) -> Self {
+        let (level, edge) = self.edge.map_or((self.level, None), |k| (k, Some(self.level)));
+        Self { level, edge, ..self }
+    }
+
+    pub(super) fn corner(&self, values: &[f64]) -> Corner {
+        Corner {
+            height: values[self.height],
+            level: values[self.level],
+            edge: self.edge.map(|k| values[k]),
         }
     }
 }

@@ -8,9 +8,9 @@
 //! Each bracket is in closed form and never negative; the expectation around it is a mean over
 //! nodes. The first term needs none.
 
-use super::arrangement::{Arrangement, Corner, Newcomer};
+use super::arrangement::{Arrangement, Axes, Corner, Newcomer};
 use super::sweep::{Sweep, Tracked};
-use super::{Total, check, exact_corner, fixed};
+use super::{Total, check};
 use crate::envelope::{Gain, magnitude};
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
@@ -117,37 +117,48 @@ impl Stage<'_> {
     /// Adds what observing the next objective gains.
     fn add(&self, means: &[f64], work: &mut JointWork) -> Result<()> {
         let JointWork { sweep, total, moved, corners } = work;
-        let (stage, moving) = (self.outcomes.len(), self.set.moving[self.outcomes.len()]);
+        let (axes, tracked) = self.axes();
         corners.clear();
         for (j, row) in self.set.means.rows().chain([means]).enumerate() {
             moved.clear();
             moved.extend_from_slice(row);
-            for ((l, z), k) in self.outcomes.iter().enumerate().zip(&self.set.moving) {
+            for (l, (k, z)) in self.set.moving.iter().zip(self.outcomes).enumerate() {
                 moved[*k] += self.slopes.row(l)[j] * z;
             }
             check_finite("moved means", moved)?;
-            corners.push(exact_corner(moved, moving));
+            corners.push(axes.corner(moved));
         }
         let Some((&corner, designs)) = corners.split_last() else { return Ok(()) };
-        let reference = exact_corner(&self.set.reference, moving);
-        let slopes = self.slopes.row(stage);
+        let slopes = self.slopes.row(self.outcomes.len());
         let own = Newcomer { corner, slopes, slope_size: magnitude(slopes) };
-        let arrangement = Arrangement::new(designs, reference);
-        // Only what has moved depends on the slopes of designs.
-        let tracked = if stage == 0 { Tracked::Candidate } else { Tracked::All };
+        let arrangement = Arrangement::new(designs, axes.corner(&self.set.reference));
         let Some(sum) = arrangement.sweep(&own, tracked, sweep) else { return Ok(()) };
         let log_scale = sum.gain.log_scale + self.log_weight;
         let factor = total.add(Gain { log_scale, ..sum.gain });
-        let lines = slopes.len();
-        let own_slopes = &mut total.slopes[stage * lines..(stage + 1) * lines];
-        total.means[moving] += sum.add_slopes(factor, own_slopes);
+        let start = self.outcomes.len() * slopes.len();
+        let in_slopes = &mut total.slopes[start..start + slopes.len()];
+        total.means[axes.height] += sum.add_slopes(factor, in_slopes);
         for slope in sum.fixed_slopes(factor) {
-            let design = slope.design as usize;
-            for (k, slope) in fixed(means.len(), moving).zip([slope.level, slope.edge]) {
-                self.add_fixed(design, k, slope, total);
+            self.add_fixed(slope.design as usize, axes.level, slope.level, total);
+            if let Some(edge) = axes.edge {
+                self.add_fixed(slope.design as usize, edge, slope.edge, total);
             }
         }
         Ok(())
+    }
+
+    /// How to sweep: only objectives that have moved depend on the slopes of designs, and a level is
+    /// easier to follow than an edge.
+    fn axes(&self) -> (Axes, Tracked) {
+        let (moved, moving) = self.set.moving.split_at(self.outcomes.len());
+        let axes = Axes::new(self.set.reference.len(), moving[0]);
+        let edge_moved = axes.edge.is_some_and(|edge| moved.contains(&edge));
+        match (moved.contains(&axes.level), edge_moved) {
+            (false, false) => (axes, Tracked::Candidate),
+            (true, false) => (axes, Tracked::Levels),
+            (false, true) => (axes.turned(), Tracked::Levels),
+            (true, true) => (axes, Tracked::All),
+        }
     }
 
     /// Adds a derivative in objective `k` of a design, which follows the design's slope if that

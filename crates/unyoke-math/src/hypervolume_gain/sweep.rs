@@ -2,9 +2,10 @@
 //!
 //! The sweep goes down the first fixed objective, the level, and meets the designs one by one. The
 //! second is cut into slices at the designs' values, its edges; each slice has the upper envelope
-//! of the lines met so far that reach it. A design joins the slices from its own edge downwards, up to the
-//! first in which its line is nowhere the highest: lower slices have all lines of the higher ones,
-//! so it is not in these either. Slices that have come to have the same envelope become one.
+//! of the lines met so far that reach it. A design joins the slices from its own edge downwards, up
+//! to the first in which its line is nowhere the highest: lower slices have all lines of the higher
+//! ones, so it is nowhere the highest in these either. Slices that have come to have the same
+//! envelope become one.
 //!
 //! A break point between neighbours has existed since some level; when it goes, its share of the
 //! area is the depth since then times the width of the slice.
@@ -26,6 +27,8 @@ pub(super) struct Arrival {
 pub(super) enum Tracked {
     #[default]
     Candidate,
+    /// The candidate's, and the levels of all designs.
+    Levels,
     All,
 }
 
@@ -146,7 +149,7 @@ impl Sweep {
             return false;
         }
         if let Some(i) = above
-            && self.frame.tracks(arrival.line.number)
+            && self.frame.tracks_edge(arrival.line.number)
         {
             // From here on the two sides of this edge are told apart.
             self.count_all(i, arrival.level);
@@ -166,7 +169,7 @@ impl Sweep {
         let (nodes, points) = (&mut self.slices[i].nodes, &mut self.break_points);
         // Were its level higher, what comes with it would come earlier and what goes would go
         // earlier.
-        let design = self.frame.tracks(line.number).then_some(line.number);
+        let design = self.frame.tracks_level(line.number).then_some(line.number);
         let mut depend = |break_point: usize, by_level: f64| {
             self.moments.extend(design.map(|design| Moment {
                 break_point,
@@ -219,7 +222,7 @@ impl Sweep {
 
     fn extent(&self, i: usize) -> Extent {
         let (slice, next) = (&self.slices[i], self.slices.get(i + 1));
-        let tracked = |slice: &Slice| self.frame.tracks(slice.owner).then_some(slice.owner);
+        let tracked = |slice: &Slice| self.frame.tracks_edge(slice.owner).then_some(slice.owner);
         Extent {
             width: slice.edge - next.map_or(self.frame.floor, |next| next.edge),
             upper: tracked(slice),
@@ -229,7 +232,11 @@ impl Sweep {
 }
 
 impl Frame {
-    fn tracks(&self, design: u32) -> bool {
+    fn tracks_level(&self, design: u32) -> bool {
+        self.tracked != Tracked::Candidate || design == self.own
+    }
+
+    fn tracks_edge(&self, design: u32) -> bool {
         self.tracked == Tracked::All || design == self.own
     }
 }

@@ -142,6 +142,22 @@ fn gains_are_the_sum_over_all_cells_however_small_they_are() {
 }
 
 #[test]
+fn gains_of_many_designs_are_the_sum_over_all_cells() {
+    let mut rng = Rng::new(13, 0);
+    for size in [0.5, 0.02] {
+        let mut problem = random(&mut rng, 3, 120, size);
+        for row in &mut problem.rows {
+            // Near a front, where most designs count, and with ties.
+            let length = row.iter().map(|y| y * y).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|y| *y /= length);
+            row[problem.moving.min(1)] = (20.0 * row[problem.moving.min(1)]).round() / 20.0;
+        }
+        let expected = problem.naive_log();
+        assert_same_log(problem.gain().log(), expected, 1e-11, &problem);
+    }
+}
+
+#[test]
 fn buffers_can_be_reused_for_any_set() {
     let (mut rng, mut work) = (Rng::new(2, 0), Work::default());
     for round in 0..50 {
