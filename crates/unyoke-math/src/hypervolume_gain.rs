@@ -189,8 +189,11 @@ impl HypervolumeGain {
         let Some(sum) = ray.arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
         let factor = total.add(sum.gain);
         total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
-        for slope in sum.fixed_slopes(factor) {
-            total.means[reach.objective] += slope.level * reach.slope;
+        let by_level: f64 = sum.fixed_slopes(factor).map(|slope| slope.level).sum();
+        // In this order, nothing over- or underflows that the result does not.
+        let by_log_level = by_level * reach.level;
+        if by_log_level != 0.0 {
+            total.means[reach.objective] += by_log_level * reach.log_slope;
         }
     }
 }
@@ -279,8 +282,8 @@ struct Reach {
     level: f64,
     /// The objective that limits it.
     objective: usize,
-    /// Derivative of the level in that objective.
-    slope: f64,
+    /// Derivative of the level's logarithm in that objective, if it reaches the reference.
+    log_slope: f64,
 }
 
 impl Orthant {
@@ -300,19 +303,18 @@ impl Orthant {
 
     fn reach(&self, direction: &[f64], values: &[f64], moving: usize, reference: &[f64]) -> Reach {
         let fixed = fixed(values.len(), moving);
-        let mut least = (f64::INFINITY, moving, 1.0);
+        let (mut distance, mut objective) = (f64::INFINITY, moving);
         for ((k, span), v) in fixed.zip(&self.spans).zip(direction) {
-            let unit = span * v;
-            let distance = (values[k] - reference[k]) / unit;
-            if distance < least.0 {
-                least = (distance, k, unit);
+            let here = (values[k] - reference[k]) / span / v;
+            if here < distance {
+                (distance, objective) = (here, k);
             }
         }
-        let (distance, objective, unit) = least;
-        let rest = distance.max(0.0).powi(self.spans.len() as i32 - 1);
         // Beyond the largest double nothing can be said of the size of a slice.
-        let level = (distance.max(0.0) * rest).min(f64::MAX);
-        Reach { level, objective, slope: self.spans.len() as f64 * rest / unit }
+        let level = distance.max(0.0).powi(self.spans.len() as i32).min(f64::MAX);
+        let lead = values[objective] - reference[objective];
+        let log_slope = if level < f64::MAX { self.spans.len() as f64 / lead } else { 0.0 };
+        Reach { level, objective, log_slope }
     }
 }
 

@@ -514,6 +514,38 @@ fn along_directions_derivatives_match_finite_differences() {
 }
 
 #[test]
+fn along_directions_gains_are_the_same_in_any_units() {
+    let mut rng = Rng::new(14, 0);
+    let rays = directions(3, 8, 5).unwrap();
+    for _ in 0..20 {
+        let problem = random(&mut rng, 4, 12, 0.4);
+        let evaluate = |problem: &Problem| {
+            let (means, mut work) = (problem.means(), Work::default());
+            let set = HypervolumeGain::along(&rays, &means, problem.moving, &problem.reference);
+            let gain = set.unwrap().gain(&problem.slopes, problem.own(), &mut work).unwrap();
+            (gain, work)
+        };
+        let (gain, work) = evaluate(&problem);
+        for powers in [[-300, 500, -200, 100], [900, 900, 900, 900], [-900, -900, -900, -900]] {
+            let unit = |k: usize| 2.0f64.powi(powers[k]);
+            let mut other = problem.clone();
+            for row in other.rows.iter_mut().chain([&mut other.reference]) {
+                row.iter_mut().enumerate().for_each(|(k, y)| *y *= unit(k));
+            }
+            other.slopes.iter_mut().for_each(|b| *b *= unit(problem.moving));
+            let (found, other_work) = evaluate(&other);
+            let expected =
+                gain.log() + std::f64::consts::LN_2 * f64::from(powers.iter().sum::<i32>());
+            assert_same_log(found.log(), expected, 1e-12 * expected.abs().max(1.0), &problem);
+            for (k, (there, here)) in other_work.means().iter().zip(work.means()).enumerate() {
+                let (there, here) = (there / found.scaled * unit(k), here / gain.scaled);
+                assert!((there - here).abs() <= 1e-11 * here.abs().max(1e-3), "{there} {here}");
+            }
+        }
+    }
+}
+
+#[test]
 fn directions_are_unit_vectors_spread_evenly() {
     for dim in [1, 2, 3, 5] {
         let rays = directions(dim, 1024, 1).unwrap();
