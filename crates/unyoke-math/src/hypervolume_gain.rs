@@ -228,8 +228,8 @@ pub fn directions(fixed: usize, count: usize, seed: u64) -> Result<Points> {
     Ok(points)
 }
 
-/// A point of the unit square on an octant of the sphere: Archimedes' map, which keeps areas and
-/// halves the error against normals of three dimensions.
+/// A point of the unit square on an octant of the sphere: Archimedes' map, which keeps areas. In six
+/// trials its error was 0.42 to 0.75 of that with normals of three dimensions.
 fn on_the_sphere(point: &[f64]) -> [f64; 3] {
     let (height, angle) = (point[0], point[1] * std::f64::consts::FRAC_PI_2);
     let radius = (1.0 - height * height).sqrt();
