@@ -9,7 +9,9 @@ use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::fit::{Lengthscales, Mean, Model, Noise, Search};
 use unyoke_math::gamma::Gamma;
 use unyoke_math::gp::{Candidate, FixedSet, Gp};
-use unyoke_math::hypervolume_gain::{HypervolumeGain, Work, directions};
+use unyoke_math::hypervolume_gain::{
+    HypervolumeGain, JointHypervolumeGain, JointWork, Work, directions,
+};
 use unyoke_math::kernel::{Family, Kernel};
 use unyoke_math::linalg::Cholesky;
 use unyoke_math::nsga2::Nsga2;
@@ -185,6 +187,25 @@ fn hypervolume_gain(c: &mut Criterion) {
     }
 }
 
+/// Two objectives observed at once, with 16 nodes.
+fn joint_hypervolume_gain(c: &mut Criterion) {
+    let gps = [gp(2, 60, 9.0), gp(2, 20, 2.0), gp(2, 40, 5.0)];
+    let designs = sobol::cube(2, 150, 3).unwrap();
+    let sets: Vec<FixedSet<'_>> = gps.iter().map(|gp| gp.fixed_set(&designs).unwrap()).collect();
+    let x = [0.33, 0.62];
+    let own: Vec<f64> = gps.iter().map(|gp| gp.predict(&x).unwrap().mean).collect();
+    let slopes = Points::from_rows(151, sets[..2].iter().map(|set| slopes_at(set, &x))).unwrap();
+    let (nodes, mut work) = (sobol::normals(1, 16, 1).unwrap(), JointWork::default());
+    for objectives in [2, 3] {
+        let row = |j: usize| (0..objectives).map(|k| sets[k].means()[j]).collect::<Vec<_>>();
+        let means = Points::from_rows(objectives, (0..150).map(row)).unwrap();
+        let reference = vec![-1.0; objectives];
+        let set = JointHypervolumeGain::new(&means, &[0, 1], &reference, &nodes).unwrap();
+        let what = format!("gain in hypervolume, {objectives} objectives, two observed");
+        c.bench(&what, || set.gain(&slopes, &own[..objectives], &mut work).unwrap().value());
+    }
+}
+
 fn pareto(c: &mut Criterion) {
     for objectives in [2, 3] {
         let points = sobol::cube(objectives, 2000, 1).unwrap();
@@ -224,6 +245,6 @@ fn quick() -> Criterion {
 criterion_group! {
     name = benches;
     config = quick();
-    targets = linear_algebra, posterior, map_fit, envelope, hypervolume_gain, pareto
+    targets = linear_algebra, posterior, map_fit, envelope, hypervolume_gain, joint_hypervolume_gain, pareto
 }
 criterion_main!(benches);

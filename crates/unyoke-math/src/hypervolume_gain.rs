@@ -23,19 +23,24 @@
 //! α = V_d E_v[∫ G d(ρ^d)], V_d the volume of the orthant's part of the unit ball. Each direction is
 //! exact as one fixed objective ρ^d is; the mean over directions is by quasi-Monte Carlo.
 //!
+//! Several objectives of independent models observed at once are a chain of such gains (`joint`).
+//!
 //! At ties in a fixed objective, where the gain has a kink, derivatives are those towards lower
 //! values of the candidate's own.
 
-mod arrangement;
-mod sweep;
 mod terms;
+mod sweep;
+mod arrangement;
+mod joint;
 
 use crate::envelope::{Gain, magnitude};
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::points::Points;
 use crate::sobol;
-use arrangement::{Arrangement, Corner, Newcomer};
-use sweep::Sweep;
+use arrangement::{Arrangement, Axes, Corner, Newcomer};
+use sweep::{Sweep, Tracked};
+
+pub use joint::{JointHypervolumeGain, JointWork};
 
 /// Designs whose objectives are compared by hypervolume while one objective moves.
 #[derive(Debug, Clone)]
@@ -51,7 +56,7 @@ pub struct HypervolumeGain {
 #[derive(Debug, Clone)]
 enum Form {
     /// One or two of them, exactly.
-    Exact(Arrangement),
+    Exact(Axes, Arrangement),
     /// Any number, along directions.
     Along(Vec<Ray>, Orthant),
 }
@@ -111,9 +116,9 @@ impl HypervolumeGain {
             return Err(Error::OutOfRange { what, value: means.dim() as f64, must });
         }
         check(means, moving, reference)?;
-        let corner = |values: &[f64]| exact_corner(values, moving);
-        let designs: Vec<Corner> = means.rows().map(corner).collect();
-        let form = Form::Exact(Arrangement::new(&designs, corner(reference)));
+        let axes = Axes::new(means.dim(), moving);
+        let designs: Vec<Corner> = means.rows().map(|row| axes.corner(row)).collect();
+        let form = Form::Exact(axes, Arrangement::new(&designs, axes.corner(reference)));
         Ok(Self::with_form(form, means, moving, reference))
     }
 
@@ -159,10 +164,9 @@ impl HypervolumeGain {
         }
         work.total.clear(slopes.len(), means.len());
         match &self.form {
-            Form::Exact(arrangement) => {
-                let corner = exact_corner(means, self.moving);
-                let own = Newcomer { corner, slopes, slope_size };
-                self.add_exact(arrangement, &own, work);
+            Form::Exact(axes, arrangement) => {
+                let own = Newcomer { corner: axes.corner(means), slopes, slope_size };
+                add_exact(axes, arrangement, &own, work);
             }
             Form::Along(rays, orthant) => {
                 for ray in rays {
@@ -180,32 +184,40 @@ impl HypervolumeGain {
         Ok(Gain { scaled: work.total.gain, log_scale: work.total.log_scale })
     }
 
-    fn add_exact(&self, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
-        let Work { sweep, total } = work;
-        let Some(sum) = arrangement.sweep(own, sweep) else { return };
-        let factor = total.add(sum.gain);
-        let at_own = sum.add_gradient(factor, &mut total.slopes);
-        total.means[self.moving] += at_own.height;
-        let mut fixed = (0..self.objectives).filter(|k| *k != self.moving);
-        for (k, slope) in fixed.by_ref().zip([at_own.level, at_own.edge]) {
-            total.means[k] += slope;
-        }
-    }
-
     fn add_ray(&self, ray: &Ray, own: &Newcomer<'_>, reach: &Reach, work: &mut Work) {
         let Work { sweep, total } = work;
-        let Some(sum) = ray.arrangement.sweep(own, sweep) else { return };
+        let Some(sum) = ray.arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
         let factor = total.add(sum.gain);
-        let at_own = sum.add_gradient(factor, &mut total.slopes);
-        total.means[self.moving] += at_own.height;
-        total.means[reach.objective] += at_own.level * reach.slope;
+        total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
+        let by_level: f64 = sum.fixed_slopes(factor).map(|slope| slope.level).sum();
+        // In this order, nothing over- or underflows that the result does not.
+        let by_log_level = by_level * reach.level;
+        if by_log_level != 0.0 {
+            total.means[reach.objective] += by_log_level * reach.log_slope;
+        }
     }
 }
 
-/// `count` directions for [`HypervolumeGain::along`] in `fixed` dimensions: unit vectors with
-/// coordinates ≥ 0, spread evenly over the sphere by a scrambled Sobol' sequence.
+fn add_exact(axes: &Axes, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
+    let Work { sweep, total } = work;
+    let Some(sum) = arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
+    let factor = total.add(sum.gain);
+    total.means[axes.height] += sum.add_slopes(factor, &mut total.slopes);
+    for slope in sum.fixed_slopes(factor) {
+        total.means[axes.level] += slope.level;
+        if let Some(edge) = axes.edge {
+            total.means[edge] += slope.edge;
+        }
+    }
+}
+
+/// `count` directions for [`HypervolumeGain::along`] in `fixed` dimensions: unit vectors of positive
+/// coordinates, spread evenly over the sphere by a scrambled Sobol' sequence.
 pub fn directions(fixed: usize, count: usize, seed: u64) -> Result<Points> {
-    let mut points = sobol::normals(fixed, count, seed)?;
+    let mut points = match fixed {
+        3 => Points::from_rows(3, sobol::cube(2, count, seed)?.rows().map(on_the_sphere))?,
+        _ => sobol::normals(fixed, count, seed)?,
+    };
     for i in 0..points.len() {
         let row = points.row_mut(i);
         // No coordinate is 0: directions are divided by.
@@ -214,6 +226,14 @@ pub fn directions(fixed: usize, count: usize, seed: u64) -> Result<Points> {
         row.iter_mut().for_each(|v| *v /= length);
     }
     Ok(points)
+}
+
+/// A point of the unit square on an octant of the sphere: Archimedes' map, which keeps areas. In six
+/// trials its error was 0.42 to 0.75 of that with normals of three dimensions.
+fn on_the_sphere(point: &[f64]) -> [f64; 3] {
+    let (height, angle) = (point[0], point[1] * std::f64::consts::FRAC_PI_2);
+    let radius = (1.0 - height * height).sqrt();
+    [height, radius * angle.cos(), radius * angle.sin()]
 }
 
 impl Work {
@@ -262,8 +282,8 @@ struct Reach {
     level: f64,
     /// The objective that limits it.
     objective: usize,
-    /// Derivative of the level in that objective.
-    slope: f64,
+    /// Derivative of the level's logarithm in that objective, if it reaches the reference.
+    log_slope: f64,
 }
 
 impl Orthant {
@@ -272,7 +292,7 @@ impl Orthant {
             let lead = means.rows().map(|row| row[k] - reference[k]).fold(0.0, f64::max);
             if lead > 0.0 && lead.is_finite() { lead } else { 1.0 }
         };
-        let spans: Vec<f64> = (0..means.dim()).filter(|k| *k != moving).map(span).collect();
+        let spans: Vec<f64> = fixed(means.dim(), moving).map(span).collect();
         let half = 0.5 * spans.len() as f64;
         // Π spans · π^(d/2)/(2^d Γ(d/2 + 1)).
         let ball = half * (std::f64::consts::PI / 4.0).ln() - libm::lgamma(half + 1.0);
@@ -282,28 +302,25 @@ impl Orthant {
     }
 
     fn reach(&self, direction: &[f64], values: &[f64], moving: usize, reference: &[f64]) -> Reach {
-        let fixed = (0..values.len()).filter(|k| *k != moving);
-        let mut least = (f64::INFINITY, moving, 1.0);
+        let fixed = fixed(values.len(), moving);
+        let (mut distance, mut objective) = (f64::INFINITY, moving);
         for ((k, span), v) in fixed.zip(&self.spans).zip(direction) {
-            let unit = span * v;
-            let distance = (values[k] - reference[k]) / unit;
-            if distance < least.0 {
-                least = (distance, k, unit);
+            let here = (values[k] - reference[k]) / span / v;
+            if here < distance {
+                (distance, objective) = (here, k);
             }
         }
-        let (distance, objective, unit) = least;
-        let rest = distance.max(0.0).powi(self.spans.len() as i32 - 1);
         // Beyond the largest double nothing can be said of the size of a slice.
-        let level = (distance.max(0.0) * rest).min(f64::MAX);
-        Reach { level, objective, slope: self.spans.len() as f64 * rest / unit }
+        let level = distance.max(0.0).powi(self.spans.len() as i32).min(f64::MAX);
+        let lead = values[objective] - reference[objective];
+        let log_slope = if level < f64::MAX { self.spans.len() as f64 / lead } else { 0.0 };
+        Reach { level, objective, log_slope }
     }
 }
 
-/// A point with the first fixed objective as its level, and the second, if any, as its edge.
-fn exact_corner(values: &[f64], moving: usize) -> Corner {
-    let mut fixed = (0..values.len()).filter(|k| *k != moving).map(|k| values[k]);
-    let level = fixed.next().unwrap_or(0.0);
-    Corner { height: values[moving], level, edge: fixed.next() }
+/// The objectives that do not move.
+fn fixed(objectives: usize, moving: usize) -> impl Iterator<Item = usize> {
+    (0..objectives).filter(move |k| *k != moving)
 }
 
 fn check(means: &Points, moving: usize, reference: &[f64]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Designs in the order in which the sweep meets them.
 
-use super::sweep::{Arrival, Frame, Line, Sweep};
-use super::terms::Sum;
+use super::sweep::{Arrival, Frame, Sweep, Tracked};
+use super::terms::{Line, Sum, Units};
 use crate::envelope::{magnitude, unit_scale};
 
 /// A point as the sweep sees it.
@@ -13,6 +13,14 @@ pub(super) struct Corner {
     pub(super) level: f64,
     /// The fixed objective that is cut into slices, if there is one.
     pub(super) edge: Option<f64>,
+}
+
+/// Which objectives a corner is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axes {
+    pub(super) height: usize,
+    pub(super) level: usize,
+    pub(super) edge: Option<usize>,
 }
 
 /// The candidate, and how its observation moves all designs and itself, last.
@@ -51,27 +59,17 @@ struct Sizes {
     edge: u64,
 }
 
-/// Powers of two that bring everything to order one, so that products neither over- nor underflow.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Units {
-    pub(super) height: f64,
-    pub(super) slope: f64,
-    pub(super) level: f64,
-    pub(super) edge: f64,
-}
-
 /// Without a sliced objective all designs share one slice of this edge over an edge of 0.
 const WHOLE: f64 = 1.0;
 
 impl Arrangement {
     pub(super) fn new(designs: &[Corner], reference: Corner) -> Self {
-        let all = || designs.iter().chain([&reference]);
-        let largest = |value: fn(&Corner) -> f64| magnitude(&all().map(value).collect::<Vec<_>>());
-        let sizes = Sizes {
-            height: largest(|corner| corner.height),
-            level: largest(|corner| corner.level),
-            edge: largest(|corner| corner.edge.unwrap_or(WHOLE)),
-        };
+        let start = Sizes { height: 0, level: 0, edge: 0 };
+        let sizes = designs.iter().chain([&reference]).fold(start, |sizes, corner| Sizes {
+            height: sizes.height.max(magnitude(&[corner.height])),
+            level: sizes.level.max(magnitude(&[corner.level])),
+            edge: sizes.edge.max(magnitude(&[corner.edge.unwrap_or(WHOLE)])),
+        });
         let mut edges: Vec<f64> = designs.iter().filter_map(|corner| corner.edge).collect();
         edges.sort_unstable_by(|a, b| b.total_cmp(a));
         edges.dedup();
@@ -102,7 +100,12 @@ impl Arrangement {
     }
 
     /// Sweeps over the designs and the candidate; `None` if there is nothing to gain.
-    pub(super) fn sweep<'s>(&self, own: &Newcomer<'_>, sweep: &'s mut Sweep) -> Option<Sum<'s>> {
+    pub(super) fn sweep<'s>(
+        &self,
+        own: &Newcomer<'_>,
+        tracked: Tracked,
+        sweep: &'s mut Sweep,
+    ) -> Option<Sum<'s>> {
         let units = self.units(own);
         let number = own.slopes.len() as u32 - 1;
         let slopes = own.slopes;
@@ -110,7 +113,7 @@ impl Arrangement {
             ground: units.height * self.reference.height,
             floor: units.edge * self.reference.edge.unwrap_or(0.0),
             own: number,
-            own_rank: own.corner.edge.map(|_| self.rank(&own.corner) + 1),
+            tracked,
         });
         let arrival = |place: &Place| Arrival {
             line: Line {
@@ -134,16 +137,38 @@ impl Arrangement {
         }
         lower.iter().for_each(|place| sweep.add(&arrival(place)));
         sweep.finish(units.level * self.reference.level);
-        Sum::new(sweep.break_points(), units, number)
+        Sum::new(sweep.outcome(), units, number)
     }
 
     fn units(&self, own: &Newcomer<'_>) -> Units {
-        let with = |size: u64, value: f64| unit_scale(size.max(value.abs().to_bits()));
+        let with = |size: u64, value: f64| unit_scale(size.max(magnitude(&[value])));
         Units {
             height: with(self.sizes.height, own.corner.height),
             slope: unit_scale(own.slope_size),
             level: with(self.sizes.level, own.corner.level),
             edge: with(self.sizes.edge, own.corner.edge.unwrap_or(WHOLE)),
+        }
+    }
+}
+
+impl Axes {
+    /// Of two or three objectives.
+    pub(super) fn new(objectives: usize, moving: usize) -> Self {
+        let mut fixed = (0..objectives).filter(|k| *k != moving);
+        Self { height: moving, level: fixed.next().unwrap_or(moving), edge: fixed.next() }
+    }
+
+    /// The other way round, if there are two fixed objectives.
+    pub(super) fn turned(self) -> Self {
+        let (level, edge) = self.edge.map_or((self.level, None), |k| (k, Some(self.level)));
+        Self { level, edge, ..self }
+    }
+
+    pub(super) fn corner(&self, values: &[f64]) -> Corner {
+        Corner {
+            height: values[self.height],
+            level: values[self.level],
+            edge: self.edge.map(|k| values[k]),
         }
     }
 }

@@ -2,22 +2,15 @@
 //!
 //! The sweep goes down the first fixed objective, the level, and meets the designs one by one. The
 //! second is cut into slices at the designs' values, its edges; each slice has the upper envelope
-//! of the lines met so far that reach it. A design joins the slices from its own edge downwards, up to the
-//! first in which its line is nowhere the highest: lower slices have all lines of the higher ones,
-//! so it is not in these either. Slices that have come to have the same envelope become one.
+//! of the lines met so far that reach it. A design joins the slices from its own edge downwards, up
+//! to the first in which its line is nowhere the highest: lower slices have all lines of the higher
+//! ones, so it is nowhere the highest in these either. Slices that have come to have the same
+//! envelope become one.
 //!
 //! A break point between neighbours has existed since some level; when it goes, its share of the
 //! area is the depth since then times the width of the slice.
 
-use super::terms::BreakPoint;
-
-/// The line height + slope · Z.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
-    pub(super) number: u32,
-    pub(super) height: f64,
-    pub(super) slope: f64,
-}
+use super::terms::{BreakPoint, Line, Moment, Outcome};
 
 /// A design when the sweep comes to it.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +22,16 @@ pub(super) struct Arrival {
     pub(super) rank: u32,
 }
 
+/// Whose fixed objectives have their derivatives taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) enum Tracked {
+    #[default]
+    Candidate,
+    /// The candidate's, and the levels of all designs.
+    Levels,
+    All,
+}
+
 /// What holds for a whole sweep.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
@@ -38,8 +41,7 @@ pub(super) struct Frame {
     pub(super) floor: f64,
     /// Number of the candidate's line; the reference has the next one.
     pub(super) own: u32,
-    /// The candidate's rank, if there are slices.
-    pub(super) own_rank: Option<u32>,
+    pub(super) tracked: Tracked,
 }
 
 /// The state of a sweep, its buffers reused from one to the next.
@@ -50,6 +52,7 @@ pub(super) struct Sweep {
     slices: Vec<Slice>,
     spare: Vec<Vec<Node>>,
     break_points: Vec<BreakPoint>,
+    moments: Vec<Moment>,
 }
 
 /// Where the second fixed objective is at most `edge`, down to the edge of the next slice.
@@ -57,6 +60,8 @@ pub(super) struct Sweep {
 struct Slice {
     rank: u32,
     edge: f64,
+    /// The design whose edge it is.
+    owner: u32,
     /// The upper envelope, by increasing slope.
     nodes: Vec<Node>,
 }
@@ -81,8 +86,9 @@ struct Covered {
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     width: f64,
-    /// How the width changes with the candidate's edge.
-    by_own_edge: f64,
+    /// The tracked design whose edge is its upper end, and the one whose edge is its lower end.
+    upper: Option<u32>,
+    lower: Option<u32>,
 }
 
 /// The break points made last for a line, which the next slice may share.
@@ -96,11 +102,13 @@ impl Sweep {
     pub(super) fn start(&mut self, frame: Frame) {
         self.frame = frame;
         self.break_points.clear();
+        self.moments.clear();
         self.spare.extend(self.slices.drain(..).map(|slice| slice.nodes));
     }
 
-    pub(super) fn break_points(&mut self) -> &mut [BreakPoint] {
-        &mut self.break_points
+    /// All break points there were.
+    pub(super) fn outcome(&mut self) -> Outcome<'_> {
+        Outcome { break_points: &mut self.break_points, moments: &self.moments }
     }
 
     /// Takes in the next design, at the level of the last one or lower.
@@ -141,52 +149,53 @@ impl Sweep {
             return false;
         }
         if let Some(i) = above
-            && arrival.line.number == self.frame.own
+            && self.frame.tracks_edge(arrival.line.number)
         {
-            // From here on the two sides of the candidate's edge are told apart.
+            // From here on the two sides of this edge are told apart.
             self.count_all(i, arrival.level);
         }
         let mut copy = self.spare.pop().unwrap_or_default();
         copy.clear();
         copy.extend_from_slice(above.map_or(&ground[..], |i| &self.slices[i].nodes[..]));
-        self.slices.insert(first, Slice { rank: arrival.rank, edge: arrival.edge, nodes: copy });
+        let Arrival { line, edge, rank, .. } = *arrival;
+        self.slices.insert(first, Slice { rank, edge, owner: line.number, nodes: copy });
         true
     }
 
     fn insert(&mut self, i: usize, covered: Covered, arrival: &Arrival, latest: &mut Latest) {
         let extent = self.extent(i);
-        // Were the candidate's level higher, what comes with it would come earlier and what goes
-        // would go earlier.
-        let own_width = if arrival.line.number == self.frame.own { extent.width } else { 0.0 };
-        let nodes = &mut self.slices[i].nodes;
         let Covered { start, end } = covered;
-        for node in &mut nodes[start.saturating_sub(1)..end] {
+        let Arrival { line, level, .. } = *arrival;
+        let (nodes, points) = (&mut self.slices[i].nodes, &mut self.break_points);
+        // Were its level higher, what comes with it would come earlier and what goes would go
+        // earlier.
+        let design = self.frame.tracks_level(line.number).then_some(line.number);
+        let mut depend = |break_point: usize, by_level: f64| {
+            self.moments.extend(design.map(|design| Moment {
+                break_point,
+                design,
+                by_level,
+                by_edge: 0.0,
+            }));
+        };
+        for node in &nodes[start.saturating_sub(1)..end] {
             if node.break_point != NONE {
-                let gone = &mut self.break_points[node.break_point];
-                count(node, gone, extent, arrival.level);
-                gone.by_level -= own_width;
+                depend(node.break_point, -extent.width);
             }
         }
-        let (line, since) = (arrival.line, arrival.level);
-        let mut meet = |known: &mut Option<usize>, left: Line, right: Line| {
-            let same = |k: &usize| {
-                let point = &self.break_points[*k];
-                point.left == left.number && point.right == right.number
-            };
-            let number = known.filter(same).unwrap_or_else(|| {
-                self.break_points.push(BreakPoint::new(left, right));
-                self.break_points.len() - 1
-            });
-            self.break_points[number].by_level += own_width;
-            *known = Some(number);
-            number
-        };
-        if start > 0 {
-            let left = &mut nodes[start - 1];
-            (left.break_point, left.since) = (meet(&mut latest.left, left.line, line), since);
+        let left = start.checked_sub(1).map(|k| latest.left(points, nodes[k].line, line));
+        let right = nodes.get(end).map(|right| latest.right(points, line, right.line));
+        for break_point in [left, right].into_iter().flatten() {
+            depend(break_point, extent.width);
         }
-        let right = nodes.get(end).map(|right| meet(&mut latest.right, line, right.line));
-        let node = Node { line, break_point: right.unwrap_or(NONE), since };
+        for node in &mut nodes[start.saturating_sub(1)..end] {
+            count(node, points, &mut self.moments, extent, level);
+        }
+        if let (Some(k), Some(left)) = (start.checked_sub(1), left) {
+            nodes[k].break_point = left;
+            nodes[k].since = level;
+        }
+        let node = Node { line, break_point: right.unwrap_or(NONE), since: level };
         replace(nodes, covered, node);
     }
 
@@ -207,32 +216,78 @@ impl Sweep {
     fn count_all(&mut self, i: usize, level: f64) {
         let extent = self.extent(i);
         for node in &mut self.slices[i].nodes {
-            if node.break_point != NONE {
-                count(node, &mut self.break_points[node.break_point], extent, level);
-            }
+            count(node, &mut self.break_points, &mut self.moments, extent, level);
         }
     }
 
     fn extent(&self, i: usize) -> Extent {
         let (slice, next) = (&self.slices[i], self.slices.get(i + 1));
-        let width = slice.edge - next.map_or(self.frame.floor, |next| next.edge);
-        let by_own_edge = match self.frame.own_rank {
-            Some(own) if slice.rank == own => 1.0,
-            Some(own) if next.is_some_and(|next| next.rank == own) => -1.0,
-            _ => 0.0,
+        let tracked = |slice: &Slice| self.frame.tracks_edge(slice.owner).then_some(slice.owner);
+        Extent {
+            width: slice.edge - next.map_or(self.frame.floor, |next| next.edge),
+            upper: tracked(slice),
+            lower: next.and_then(tracked),
+        }
+    }
+}
+
+impl Frame {
+    fn tracks_level(&self, design: u32) -> bool {
+        self.tracked != Tracked::Candidate || design == self.own
+    }
+
+    fn tracks_edge(&self, design: u32) -> bool {
+        self.tracked == Tracked::All || design == self.own
+    }
+}
+
+impl Latest {
+    fn left(&mut self, points: &mut Vec<BreakPoint>, left: Line, right: Line) -> usize {
+        Self::known_or_new(&mut self.left, points, left, right)
+    }
+
+    fn right(&mut self, points: &mut Vec<BreakPoint>, left: Line, right: Line) -> usize {
+        Self::known_or_new(&mut self.right, points, left, right)
+    }
+
+    fn known_or_new(
+        known: &mut Option<usize>,
+        points: &mut Vec<BreakPoint>,
+        left: Line,
+        right: Line,
+    ) -> usize {
+        let same = |k: &usize| {
+            let point = &points[*k];
+            point.left == left.number && point.right == right.number
         };
-        Extent { width, by_own_edge }
+        if let Some(number) = known.filter(same) {
+            return number;
+        }
+        points.push(BreakPoint::new(left, right));
+        *known = Some(points.len() - 1);
+        points.len() - 1
     }
 }
 
 /// The break point of the last line of an envelope.
 const NONE: usize = usize::MAX;
 
-fn count(node: &mut Node, point: &mut BreakPoint, extent: Extent, level: f64) {
-    let depth = node.since - level;
+/// Counts the break point of `node` down to `level`.
+fn count(
+    node: &mut Node,
+    points: &mut [BreakPoint],
+    moments: &mut Vec<Moment>,
+    extent: Extent,
+    level: f64,
+) {
+    // The last line has none.
+    let Some(point) = points.get_mut(node.break_point) else { return };
+    let (depth, break_point) = (node.since - level, node.break_point);
     point.area += extent.width * depth;
-    point.by_edge += extent.by_own_edge * depth;
     node.since = level;
+    for (design, by_edge) in [(extent.upper, depth), (extent.lower, -depth)] {
+        moments.extend(design.map(|design| Moment { break_point, design, by_level: 0.0, by_edge }));
+    }
 }
 
 /// The lines that `line` takes the place of; `None` if it is nowhere above all of `nodes`.
@@ -264,14 +319,6 @@ fn covered_by(nodes: &[Node], line: Line) -> Option<Covered> {
         covered.end += 1;
     }
     Some(covered)
-}
-
-impl Line {
-    /// Whether this line is above the point where two others of lower and higher slope cross.
-    fn is_above_crossing(&self, left: Self, right: Self) -> bool {
-        (left.height - self.height) * (right.slope - self.slope)
-            < (self.height - right.height) * (self.slope - left.slope)
-    }
 }
 
 /// Puts `node` where the covered ones are.

@@ -142,6 +142,22 @@ fn gains_are_the_sum_over_all_cells_however_small_they_are() {
 }
 
 #[test]
+fn gains_of_many_designs_are_the_sum_over_all_cells() {
+    let mut rng = Rng::new(13, 0);
+    for size in [0.5, 0.02] {
+        let mut problem = random(&mut rng, 3, 120, size);
+        for row in &mut problem.rows {
+            // Near a front, where most designs count, and with ties.
+            let length = row.iter().map(|y| y * y).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|y| *y /= length);
+            row[problem.moving.min(1)] = (20.0 * row[problem.moving.min(1)]).round() / 20.0;
+        }
+        let expected = problem.naive_log();
+        assert_same_log(problem.gain().log(), expected, 1e-11, &problem);
+    }
+}
+
+#[test]
 fn buffers_can_be_reused_for_any_set() {
     let (mut rng, mut work) = (Rng::new(2, 0), Work::default());
     for round in 0..50 {
@@ -447,6 +463,226 @@ fn what_is_not_finite_or_does_not_fit_is_refused() {
     assert!(HypervolumeGain::along(&no_rays, &designs, 0, &[0.0; 2]).is_err());
     let misfit = directions(2, 4, 0).unwrap();
     assert!(HypervolumeGain::along(&misfit, &designs, 0, &[0.0; 2]).is_err());
+}
+
+#[test]
+fn along_directions_the_gain_of_a_lone_candidate_is_a_box_times_its_expected_excess() {
+    for objectives in [4, 5, 6] {
+        let box_of = [1.5, 0.7, 2.0, 0.4, 3.0];
+        let mut own = vec![-0.1];
+        own.extend_from_slice(&box_of[..objectives - 1]);
+        // A design that never counts says in which units the objectives are.
+        let mut hopeless = own.clone();
+        hopeless[0] = -1000.0;
+        let designs = Points::from_rows(objectives, [hopeless]).unwrap();
+        let rays = directions(objectives - 1, 4096, 3).unwrap();
+        let set = HypervolumeGain::along(&rays, &designs, 0, &vec![0.0; objectives]).unwrap();
+        let mut work = Work::default();
+        let gain = set.gain(&[0.0, 0.5], &own, &mut work).unwrap();
+        let volume: f64 = box_of[..objectives - 1].iter().product();
+        let expected = volume * 0.5 * normal::expected_excess(-0.2);
+        assert!((gain.value() / expected - 1.0).abs() < 0.02, "{objectives}: {}", gain.value());
+        for (k, side) in box_of[..objectives - 1].iter().enumerate() {
+            let found = work.means()[k + 1] / gain.scaled;
+            assert!((found * side - 1.0).abs() < 0.05, "objective {k} of {objectives}: {found}");
+        }
+    }
+}
+
+#[test]
+fn along_directions_derivatives_match_finite_differences() {
+    let mut rng = Rng::new(12, 0);
+    let rays = directions(3, 8, 5).unwrap();
+    for _ in 0..20 {
+        let mut problem = random(&mut rng, 4, 12, 0.4);
+        problem.rows.last_mut().unwrap().iter_mut().for_each(|y| *y = 0.5 + 0.5 * *y);
+        let means = problem.means();
+        let set = HypervolumeGain::along(&rays, &means, problem.moving, &problem.reference);
+        let (set, mut work) = (set.unwrap(), Work::default());
+        let gain = set.gain(&problem.slopes, problem.own(), &mut work).unwrap();
+        let found = work.slopes().iter().chain(work.means()).map(|g| g / gain.scaled);
+        for (i, found) in found.enumerate() {
+            let log = |h: f64| {
+                let moved = problem.moved(i, h);
+                set.gain(&moved.slopes, moved.own(), &mut Work::default()).unwrap().log()
+            };
+            let expected = (log(1e-6) - log(-1e-6)) / 2e-6;
+            let error = (found - expected).abs();
+            assert!(error < 1e-6 * expected.abs().max(1.0), "{i}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn along_directions_gains_are_the_same_in_any_units() {
+    let mut rng = Rng::new(14, 0);
+    let rays = directions(3, 8, 5).unwrap();
+    for _ in 0..20 {
+        let problem = random(&mut rng, 4, 12, 0.4);
+        let evaluate = |problem: &Problem| {
+            let (means, mut work) = (problem.means(), Work::default());
+            let set = HypervolumeGain::along(&rays, &means, problem.moving, &problem.reference);
+            let gain = set.unwrap().gain(&problem.slopes, problem.own(), &mut work).unwrap();
+            (gain, work)
+        };
+        let (gain, work) = evaluate(&problem);
+        for powers in [[-300, 500, -200, 100], [900, 900, 900, 900], [-900, -900, -900, -900]] {
+            let unit = |k: usize| 2.0f64.powi(powers[k]);
+            let mut other = problem.clone();
+            for row in other.rows.iter_mut().chain([&mut other.reference]) {
+                row.iter_mut().enumerate().for_each(|(k, y)| *y *= unit(k));
+            }
+            other.slopes.iter_mut().for_each(|b| *b *= unit(problem.moving));
+            let (found, other_work) = evaluate(&other);
+            let expected =
+                gain.log() + std::f64::consts::LN_2 * f64::from(powers.iter().sum::<i32>());
+            assert_same_log(found.log(), expected, 1e-12 * expected.abs().max(1.0), &problem);
+            for (k, (there, here)) in other_work.means().iter().zip(work.means()).enumerate() {
+                let (there, here) = (there / found.scaled * unit(k), here / gain.scaled);
+                assert!((there - here).abs() <= 1e-11 * here.abs().max(1e-3), "{there} {here}");
+            }
+        }
+    }
+}
+
+#[test]
+fn directions_are_unit_vectors_spread_evenly() {
+    for dim in [1, 2, 3, 5] {
+        let rays = directions(dim, 1024, 1).unwrap();
+        for ray in rays.rows() {
+            assert!((ray.iter().map(|v| v * v).sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!(ray.iter().all(|v| *v > 0.0));
+        }
+        for k in 0..dim {
+            let square = rays.rows().map(|ray| ray[k] * ray[k]).sum::<f64>() / 1024.0;
+            assert!((square * dim as f64 - 1.0).abs() < 0.02, "{dim}: {square}");
+        }
+    }
+}
+
+/// Slopes of further objectives for a problem, row by row after its own.
+fn joint_slopes(problem: &Problem, rng: &mut Rng, moving: usize) -> Points {
+    let lines = problem.slopes.len();
+    let size = problem.slopes.iter().fold(0.0f64, |m, b| m.max(b.abs()));
+    let more =
+        (1..moving).map(|_| (0..lines).map(|_| size * (2.0 * rng.uniform() - 1.0)).collect());
+    Points::from_rows(lines, [problem.slopes.clone()].into_iter().chain(more)).unwrap()
+}
+
+/// A problem of which the moving objectives come first, in a random order.
+fn joint_problem(rng: &mut Rng, round: usize, size: f64) -> (Problem, Vec<usize>, Points) {
+    let mut problem = random(rng, 2 + round % 2, 8, size);
+    problem.rows.last_mut().unwrap().iter_mut().for_each(|y| *y = 0.5 + 0.5 * *y);
+    let mut moving: Vec<usize> = (0..problem.objectives).collect();
+    rng.shuffle(&mut moving);
+    moving.truncate(2 + round / 2 % (problem.objectives - 1));
+    problem.moving = moving[0];
+    let slopes = joint_slopes(&problem, rng, moving.len());
+    (problem, moving, slopes)
+}
+
+fn joint_set(problem: &Problem, moving: &[usize], nodes: &Points) -> JointHypervolumeGain {
+    JointHypervolumeGain::new(&problem.means(), moving, &problem.reference, nodes).unwrap()
+}
+
+#[test]
+fn one_objective_observed_jointly_is_one_objective() {
+    let mut rng = Rng::new(20, 0);
+    for round in 0..20 {
+        let problem = random(&mut rng, 2 + round % 2, 15, 0.4);
+        let (mut work, mut joint_work) = (Work::default(), JointWork::default());
+        let gain = problem.gain_in(&mut work);
+        let set = joint_set(&problem, &[problem.moving], &Points::new(0));
+        let slopes = Points::from_rows(16, [&problem.slopes]).unwrap();
+        assert_eq!(set.gain(&slopes, problem.own(), &mut joint_work).unwrap(), gain);
+        assert_eq!(work.slopes(), joint_work.slopes());
+        assert_eq!(work.means(), joint_work.means());
+    }
+}
+
+#[test]
+fn joint_gains_are_what_random_outcomes_give() {
+    let mut rng = Rng::new(21, 0);
+    for round in 0..8 {
+        let (problem, moving, slopes) = joint_problem(&mut rng, round, 0.4);
+        let volume = |z: &[f64]| {
+            let moved = problem.rows.iter().enumerate().map(|(j, row)| {
+                let mut row = row.clone();
+                for (l, k) in moving.iter().enumerate() {
+                    row[*k] += slopes.row(l)[j] * z[l];
+                }
+                row
+            });
+            let points = Points::from_rows(problem.objectives, moved).unwrap();
+            hypervolume(&points, &problem.reference).unwrap()
+        };
+        let outcomes = crate::sobol::normals(moving.len(), 1 << 15, 5).unwrap();
+        let mean = outcomes.rows().map(volume).sum::<f64>() / outcomes.len() as f64;
+        let expected = mean - volume(&vec![0.0; moving.len()]);
+        let nodes = crate::sobol::normals(moving.len() - 1, 1024, 6).unwrap();
+        let set = joint_set(&problem, &moving, &nodes);
+        let found = set.gain(&slopes, problem.own(), &mut JointWork::default()).unwrap().value();
+        assert!((found / expected - 1.0).abs() < 0.01, "{found}, not {expected}");
+    }
+}
+
+fn check_joint_derivatives(size: f64, step: f64, tolerance: f64) -> f64 {
+    let (mut rng, mut least) = (Rng::new(22, 0), 0.0f64);
+    for round in 0..24 {
+        let (problem, moving, slopes) = joint_problem(&mut rng, round, size);
+        let nodes = crate::sobol::normals(moving.len() - 1, 4, 6).unwrap();
+        let set = joint_set(&problem, &moving, &nodes);
+        let mut work = JointWork::default();
+        let gain = set.gain(&slopes, problem.own(), &mut work).unwrap();
+        least = least.min(gain.log());
+        let all: Vec<f64> = slopes.as_flat().iter().chain(problem.own()).copied().collect();
+        let log = |i: usize, h: f64| {
+            let mut moved = all.clone();
+            moved[i] += h;
+            let own = moved.split_off(slopes.as_flat().len());
+            let slopes = Points::from_flat(slopes.dim(), moved).unwrap();
+            set.gain(&slopes, &own, &mut JointWork::default()).unwrap().log()
+        };
+        let found: Vec<f64> = work.slopes().iter().chain(work.means()).copied().collect();
+        let expected: Vec<f64> =
+            (0..all.len()).map(|i| (log(i, step) - log(i, -step)) / (2.0 * step)).collect();
+        let largest = expected.iter().fold(1.0f64, |m, g| m.max(g.abs()));
+        for (found, expected) in found.iter().map(|g| g / gain.scaled).zip(expected) {
+            let error = (found - expected).abs();
+            assert!(error < tolerance * largest, "{found}, not {expected}: {problem:?}");
+        }
+    }
+    least
+}
+
+#[test]
+fn joint_derivatives_match_finite_differences() {
+    check_joint_derivatives(0.4, 1e-6, 1e-6);
+    let least = check_joint_derivatives(0.005, 1e-9, 1e-4);
+    assert!(least < -100.0, "{least}");
+}
+
+#[test]
+fn joint_gains_need_distinct_objectives_and_nodes_that_fit() {
+    let means = Points::zeros(2, 3);
+    let new = |moving: &[usize], nodes: &Points| {
+        JointHypervolumeGain::new(&means, moving, &[0.0; 2], nodes)
+    };
+    let node = Points::zeros(1, 1);
+    assert!(new(&[0, 1], &node).is_ok());
+    assert!(new(&[0, 0], &node).is_err());
+    assert!(new(&[0, 2], &node).is_err());
+    assert!(new(&[], &Points::new(0)).is_err());
+    assert!(new(&[0, 1], &Points::new(1)).is_err());
+    assert!(new(&[0, 1], &Points::zeros(2, 1)).is_err());
+    let four = Points::zeros(4, 1);
+    assert!(JointHypervolumeGain::new(&four, &[0, 1], &[0.0; 4], &node).is_err());
+    let (set, mut work) = (new(&[0, 1], &node).unwrap(), JointWork::default());
+    assert!(set.gain(&Points::zeros(4, 1), &[0.0; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(3, 2), &[0.0; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[0.0; 3], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[f64::NAN; 2], &mut work).is_err());
+    assert!(set.gain(&Points::zeros(4, 2), &[0.0; 2], &mut work).is_ok());
 }
 
 /// Problems of which many values are equal if `value` has few.
