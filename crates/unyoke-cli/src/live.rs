@@ -93,7 +93,14 @@ impl<'a> View<'a> {
             Progress::Failed { evaluation, measurement, reason } => {
                 self.end(evaluation, &format!("{measurement} failed: {reason}"));
             }
-            Progress::Failing(failing) => self.say(&failing.to_string()),
+            Progress::Failing(failing) if failing.dispensable => {
+                self.say(&format!(
+                    "warning: {failing}; the run goes on without it, because other measurements give \
+                     the same outputs; last reason: {}",
+                    failing.reason
+                ));
+            }
+            Progress::Failing(failing) => self.say(&format!("{failing}; nothing new is started")),
             Progress::OnTrial { measurement } => {
                 self.say(&format!(
                     "{measurement} has not worked yet; waiting for what others began of it"
