@@ -9,7 +9,9 @@ use unyoke_view::{Custody, OutputStatus, PendingView, Plan, StatusView, Worker, 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{cost, count, exact_design, how_to_tell, is_over_budget, short, spent_of};
+use crate::words::{
+    cost, count, exact_design, how_to_tell, is_over_budget, reading, short, spent_of,
+};
 
 /// Arguments of `unyoke status`.
 #[derive(Debug, Args)]
@@ -104,12 +106,12 @@ fn measurements(status: &StatusView) -> Table {
 
 fn outputs(status: &StatusView) -> Table {
     let mut table = Table::new(["output", "wanted", "values", "best"]);
-    for OutputStatus { output, best } in &status.outputs {
+    for OutputStatus { output, best, best_sd } in &status.outputs {
         let values = match &output.formula {
             Some(_) => "formula".to_owned(),
             None => output.values.to_string(),
         };
-        let best = best.map_or_else(|| "-".to_owned(), short);
+        let best = best.map_or_else(|| "-".to_owned(), |best| reading(best, *best_sd));
         table.row([output.name.clone(), output.wish.words(), values, best]);
     }
     table.right(2..4)

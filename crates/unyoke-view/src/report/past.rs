@@ -72,7 +72,10 @@ fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
         objectives.iter().zip(&sides).map(|(o, side)| share(o, *side, point)).collect()
     };
     let volume = |front: &&FrontView| -> unyoke_math::Result<f64> {
-        let points = Points::from_rows(sides.len(), front.points.iter().map(row))?;
+        // A design at which a formula has no value dominates nothing.
+        let has_values = |row: &Vec<f64>| row.iter().all(|share| share.is_finite());
+        let rows = front.points.iter().map(row).filter(has_values);
+        let points = Points::from_rows(sides.len(), rows)?;
         hypervolume(&points, &vec![0.0; sides.len()])
     };
     fronts.iter().map(|front| Ok(volume(front)?)).collect()
@@ -119,10 +122,12 @@ mod tests {
             outputs: vec![objective("f", Direction::Minimise), objective("g", Direction::Maximise)],
             points,
         };
+        let mut undefined = point(0.0, 20.0);
+        undefined.outputs.remove("g");
         // The box is f from 4 down to 0 and g from 10 up to 20.
         let fronts = [
             front(vec![point(4.0, 10.0)]),
-            front(vec![point(2.0, 15.0)]),
+            front(vec![point(2.0, 15.0), undefined]),
             front(vec![point(0.0, 15.0), point(2.0, 20.0)]),
         ];
         assert_eq!(hypervolumes(&fronts.each_ref()).unwrap(), [0.0, 0.25, 0.75]);

@@ -84,6 +84,11 @@ impl Engine<'_> {
         let space = &self.history.space;
         let forecast = |k: usize| -> Result<Forecast> {
             let belief = model.belief(k);
+            if let Some(known) = &belief.known {
+                // Not by way of standardised values, which would round it.
+                let value = known.at(x).map_or(f64::NAN, |value| space.to_user(k, value));
+                return Ok(Forecast::of_formula(value));
+            }
             let Prediction { mean, variance } = belief.predict(x)?;
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
             let at = |z: f64| space.to_user(k, belief.map.restore(z));
@@ -101,7 +106,7 @@ impl Engine<'_> {
                 low,
                 high,
                 measured: here.map(|(_, reading)| reading.value).collect(),
-                is_formula: belief.known.is_some(),
+                is_formula: false,
             })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
