@@ -190,7 +190,9 @@ fn a_failed_attempt_is_made_again_as_often_as_said() {
         .replace("cost = 1\n", "cost = 1\nretries = 1\n");
     let place = Place::new(&text);
     let output = place.run(&["run", "--no-report"]);
-    assert!(stderr(&output).contains("attempt 2 after: the command failed with exit code 1"));
+    assert!(
+        stderr(&output).contains("attempt 2, because the last one failed: the command failed with")
+    );
     let evaluations = place.evaluations();
     assert!(evaluations.iter().all(|row| row["status"] == "completed"), "{evaluations:?}");
     let starts = place.starts();
@@ -233,7 +235,7 @@ fn a_killed_run_leaves_its_command_and_the_next_one_waits_for_it() {
     let mut second = place.spawn(&["run", "--no-report"]);
     let mut lines = BufReader::new(second.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
-    assert!(line.contains("taken up again"), "{line}");
+    assert!(line.contains("resumed"), "{line}");
     open_gate(&place);
     thread::spawn(move || lines.count());
     assert!(second.wait().unwrap().success());

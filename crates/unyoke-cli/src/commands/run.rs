@@ -31,10 +31,10 @@ const SHOWN: usize = 12;
   unyoke run --cost 300              with a larger budget than the file says
   unyoke run beam.toml --json | jq .spent
 
-Ctrl-C once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and made
-again by the next run. Three times: the program ends at once and leaves what runs to itself, for the
-next run to find. If the program is killed, commands go on; the next run finds their results.
-Several programs may run one study: they share the work.
+Ctrl-C once: running evaluations are finished, no new ones are started. Twice: running ones are
+stopped, and the next run repeats them. Three times: the program ends at once and its commands keep
+running, as if it had been killed; the next run collects their results. Several programs may run one
+study: they share the work.
 
 A measurement that fails three times and has never given a value ends the run, unless other
 measurements give the same outputs: fix its command, then `unyoke retry` and `unyoke run`. If the
@@ -227,7 +227,7 @@ fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
 fn in_words(ending: &Ending) -> String {
     match ending {
         Ending::Budget => "nothing more fits into the budget".to_owned(),
-        Ending::WallTime => "the time is over".to_owned(),
+        Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
@@ -240,8 +240,8 @@ fn in_words(ending: &Ending) -> String {
 fn warn_of_settings(file: &StudyFile, study: &Study) {
     if !file.has_settings_of(study) {
         complain(
-            "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
-             those count",
+            "note: seed, algorithm, [initial] or [engine] differ from those with which the study began; \
+             the study keeps its own",
         );
     }
 }

@@ -63,7 +63,7 @@ fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
 
 fn in_words(file: &StudyFile, status: &StatusView) -> String {
     let name = status.plan.name.as_deref().unwrap_or("the study");
-    let mut text = format!("{name}, kept in {}\n", status.plan.store);
+    let mut text = format!("{name}, stored in {}\n", status.plan.store);
     text += &spent_of(status.spent, status.plan.budget);
     if status.committed > status.spent {
         text += &format!(", {} under way", short(status.committed - status.spent));
@@ -82,7 +82,7 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
     }
     if status.late_results > 0 {
         let late = count(status.late_results, "late result");
-        text += &format!("{late}, kept but not counted: the evaluation had been settled before\n");
+        text += &format!("{late}, kept but not counted: the evaluation had ended before\n");
     }
     text
 }

@@ -195,7 +195,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Budget => write!(f, "nothing more fits into the budget"),
-            Self::WallTime => write!(f, "the time is over"),
+            Self::WallTime => write!(f, "the time limit is reached"),
             Self::Exhausted => write!(f, "every design was evaluated"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::CannotStart { measurement, reason } => {

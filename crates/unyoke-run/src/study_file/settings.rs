@@ -182,7 +182,7 @@ fn initial(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Initial
     };
     let entry = match (table.get("per_measurement"), table.get("per_objective")) {
         (Some(_), Some(second)) => {
-            let message = format!("{} says again what per_measurement says", second.path);
+            let message = format!("{} repeats per_measurement", second.path);
             found.add(Diagnostic::new(second.key, message).label("remove this"));
             None
         }
