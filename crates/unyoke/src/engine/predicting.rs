@@ -6,6 +6,7 @@ use crate::design::Design;
 use crate::discretise::{self, best_utility};
 use crate::error::Result;
 use crate::model::Model;
+use crate::model::known::Known;
 use crate::problem::Scale;
 use crate::recommend::{
     Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
@@ -78,6 +79,14 @@ impl Engine<'_> {
             Ok(self.rows(&(0..acquisition.options()).map(best).collect::<Vec<_>>()))
         };
         designs.iter().map(score).collect()
+    }
+
+    /// See [`Study::formula_value`](crate::Study::formula_value).
+    pub(crate) fn formula_value(&self, k: usize, design: &Design) -> Result<Option<f64>> {
+        let space = &self.history.space;
+        let x = space.encode(design)?;
+        let known = Known::new(self.problem(), space, k)?;
+        Ok(known.and_then(|known| known.at(&x)).map(|value| space.to_user(k, value)))
     }
 
     fn front_point(&self, model: &Model, x: &[f64]) -> Result<FrontPoint> {
