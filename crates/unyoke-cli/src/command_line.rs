@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Ask(ask::Arguments),
     /// Record the result of an evaluation: its values, a failure, or that it will not be made.
     Tell(tell::Arguments),
-    /// Make failed evaluations pending again, because what was wrong has been mended.
+    /// Make failed evaluations pending again, once their cause is fixed.
     Retry(retry::Arguments),
     /// Import results from a CSV file; a blank cell means "not measured".
     Import(import::Arguments),

@@ -82,9 +82,11 @@ impl<'a> View<'a> {
                 };
                 self.begin(&underway, &why);
             }
-            Progress::TakenUp { underway } => self.begin(&underway, ", taken up again"),
+            Progress::TakenUp { underway } => self.begin(&underway, ", resumed"),
             Progress::Retried { evaluation, attempt, reason } => {
-                self.say(&format!("{evaluation:>5}  attempt {attempt} after: {reason}"));
+                self.say(&format!(
+                    "{evaluation:>5}  attempt {attempt}, because the last one failed: {reason}"
+                ));
             }
             Progress::Finished { evaluation, measurement, measured, duration } => {
                 let came = came(&measurement, &measured);
@@ -93,20 +95,27 @@ impl<'a> View<'a> {
             Progress::Failed { evaluation, measurement, reason } => {
                 self.end(evaluation, &format!("{measurement} failed: {reason}"));
             }
-            Progress::Failing(failing) => self.say(&failing.to_string()),
+            Progress::Failing(failing) if failing.dispensable => {
+                self.say(&format!(
+                    "warning: {failing}; the run goes on without it, because other measurements give \
+                     the same outputs; last reason: {}",
+                    failing.reason
+                ));
+            }
+            Progress::Failing(failing) => self.say(&format!("{failing}; nothing new is started")),
             Progress::OnTrial { measurement } => {
                 self.say(&format!(
-                    "{measurement} has not worked yet; waiting for what others began of it"
+                    "{measurement} has not given a value yet; waiting for evaluations of it that others run"
                 ));
             }
             Progress::Late { evaluation } => {
-                self.end(evaluation, "came too late; it was kept and does not count");
+                self.end(evaluation, "its result came too late; it is kept and does not count");
             }
             Progress::GivenUp { evaluation, reason } => {
                 self.end(evaluation, &format!("given up: {reason}"));
             }
             Progress::Disconnected { reason, wait } => {
-                self.say(&format!("lost the database, trying again in {}: {reason}", time(wait)));
+                self.say(&format!("lost the database, retrying in {}: {reason}", time(wait)));
             }
             Progress::Queued { owner } => {
                 self.say(&format!("waiting for {owner}, which computes a suggestion"));
@@ -115,7 +124,10 @@ impl<'a> View<'a> {
                 self.say(&format!("{evaluation:>5}  waiting for attempt {attempt}, {place}"));
             }
             Progress::Left { evaluation, reason } => {
-                self.end(evaluation, &format!("left for the next run after: {reason}"));
+                self.end(
+                    evaluation,
+                    &format!("left for the next run, because the last attempt failed: {reason}"),
+                );
             }
             Progress::Spent { spent, committed } => self.spent(spent, committed),
             Progress::Finishing { running } if running > 0 => {

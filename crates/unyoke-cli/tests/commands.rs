@@ -268,6 +268,11 @@ fn a_study_file_is_written_from_answers() {
     assert!(text.contains("command = [\"sh\", \"-c\", \"echo {x}\"]"), "{text}");
     assert_eq!(init("bad.toml", "\n\nx 0 1\n"), Some(1), "there is no objective");
     assert!(!place.path("bad.toml").exists());
+    let unknown = "\n\nlength 0 1\n\nmass minimise 1 echo {lenght}\n\n";
+    assert_eq!(init("unknown.toml", unknown), Some(3), "a mistake that shows only at the end");
+    let text = fs::read_to_string(place.path("unknown.toml")).unwrap();
+    place.write("unknown.toml", &text.replace("lenght", "length"));
+    place.text(&["check", "unknown.toml"]);
 
     place.text(&["init", "--template", "template.toml"]);
     place.text(&["check", "template.toml"]);

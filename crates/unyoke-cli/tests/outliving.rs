@@ -297,7 +297,7 @@ fn a_lost_database_does_not_end_the_run() {
     line.cut();
     open_gate(&place);
     let said = lines.find(|said| said.as_ref().unwrap().contains("lost the database")).unwrap();
-    assert!(said.unwrap().contains("lost the database, trying again in 1s"));
+    assert!(said.unwrap().contains("lost the database, retrying in 1s"));
     // The command has ended, and its result waits.
     place.await_that("it ends", |place| place.path("study.runs/000000/1/exit.json").exists());
     line.mend();
@@ -353,7 +353,7 @@ fn a_value_that_is_there_when_a_run_is_stopped_is_recorded() {
     open_gate(&place);
     place.await_that("it ends", |place| place.path("study.runs/000000/1/exit.json").exists());
     // Long enough for what follows: the database is back, but the run does not know that yet.
-    lines.find(|said| said.as_ref().unwrap().contains("trying again in 8s")).unwrap().unwrap();
+    lines.find(|said| said.as_ref().unwrap().contains("retrying in 8s")).unwrap().unwrap();
     line.mend();
     signal(&run, "-INT");
     assert!(lines.any(|said| said.unwrap().contains("nothing new is started")));

@@ -119,7 +119,10 @@ fn commands_that_misbehave_are_failures_with_reasons() {
         scripts.concat()
     ));
     let said = place.fails(&["run", "--no-report"], 1);
-    assert!(said.contains("fails never gave a value, because: "), "{said}");
+    assert!(
+        said.contains("fails failed once and never gave a value; no trade-off is known"),
+        "{said}"
+    );
     let outcome = |name: &str| {
         let rows = place.evaluations();
         let row = rows.iter().find(|row| row["measurement"] == name).unwrap().clone();
@@ -145,10 +148,38 @@ fn a_command_that_never_works_is_tried_three_times() {
     let text = TWO.replace("\"echo\", \"{x}\"", "\"false\"");
     let place = Place::new(&text);
     let said = place.fails(&["run", "--no-report", "--cost", "20"], 1);
-    assert!(said.contains("mass failed 3 times and never gave a value"), "{said}");
+    assert!(said.contains("mass failed 3 times and never gave a value; nothing new is"), "{said}");
     let status = place.json(&["status"]);
     assert_eq!(status["measurements"][0]["failed"], 3);
     assert_eq!(status["measurements"][0]["spent"], 3.0);
+}
+
+#[test]
+fn a_run_that_a_broken_command_ends_says_how_to_continue() {
+    let broken = "\"sh\", \"-c\", \"echo no alloy >&2; echo no licence >&2; exit 4\"";
+    let place = Place::new(&TWO.replace("\"echo\", \"{x}\"", broken));
+    let said = place.fails(&["run", "--no-report", "--cost", "100"], 1);
+    let end = &said[said.find("unyoke: ").unwrap()..];
+    let lines: Vec<&str> = end.lines().collect();
+    assert_eq!(
+        lines[0],
+        "unyoke: mass failed 3 times and never gave a value; the run was stopped, since no trade-off \
+         can be found without it"
+    );
+    assert_eq!(lines[1], "  last reason: the command failed with exit code 4: no licence");
+    assert!(
+        lines[2].starts_with("  end of its standard error (") && lines[2].ends_with("stderr):")
+    );
+    assert_eq!(lines[3..5], ["    no alloy", "    no licence"]);
+    assert_eq!(lines[5], "  spent on mass: 3");
+    let remedy = "  to continue: fix the command, then run `unyoke retry` and `unyoke run`";
+    assert_eq!(lines[6..], [remedy]);
+    assert!(place.spent() < 50.0, "the rest of the budget is kept: {}", place.spent());
+
+    place.write("study.toml", &format!("{TWO}{}", place::ENGINE));
+    place.text(&["retry"]);
+    place.text(&["run", "--no-report", "--cost", "40"]);
+    assert_eq!(place.json(&["status"])["measurements"][0]["failed"], 0);
 }
 
 #[test]
@@ -159,7 +190,9 @@ fn a_failed_attempt_is_made_again_as_often_as_said() {
         .replace("cost = 1\n", "cost = 1\nretries = 1\n");
     let place = Place::new(&text);
     let output = place.run(&["run", "--no-report"]);
-    assert!(stderr(&output).contains("attempt 2 after: the command failed with exit code 1"));
+    assert!(
+        stderr(&output).contains("attempt 2, because the last one failed: the command failed with")
+    );
     let evaluations = place.evaluations();
     assert!(evaluations.iter().all(|row| row["status"] == "completed"), "{evaluations:?}");
     let starts = place.starts();
@@ -202,7 +235,7 @@ fn a_killed_run_leaves_its_command_and_the_next_one_waits_for_it() {
     let mut second = place.spawn(&["run", "--no-report"]);
     let mut lines = BufReader::new(second.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
-    assert!(line.contains("taken up again"), "{line}");
+    assert!(line.contains("resumed"), "{line}");
     open_gate(&place);
     thread::spawn(move || lines.count());
     assert!(second.wait().unwrap().success());

@@ -20,7 +20,7 @@ pub enum Error {
         source: io::Error,
     },
     /// There is no room left to write. What was written before is still there.
-    #[error("{}: no room left to write; free some space and go on", path.display())]
+    #[error("{}: the disk is full; free some space and run again", path.display())]
     DiskFull {
         /// The file that could not be written.
         path: PathBuf,

@@ -26,7 +26,7 @@ pub use process::{
     supervise,
 };
 pub use runner::{
-    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Progress, Runner, Suggestions,
+    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
     Summary, Underway, claim_by_hand, is_gone,
 };
 pub use study_file::{

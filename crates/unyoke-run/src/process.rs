@@ -27,7 +27,7 @@ mod attempt;
 
 pub(crate) use attempt::Relation;
 pub(crate) use custody::Entrusted;
-pub(crate) use folder::{Begun, is_locked};
+pub(crate) use folder::{Begun, STDERR, is_locked};
 pub(crate) use outcome::Spent;
 pub(crate) use system::host_name;
 

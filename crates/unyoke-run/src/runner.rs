@@ -5,6 +5,7 @@
 //! folder of each attempt says what became of it. Several programs may run one study.
 
 mod heartbeat;
+mod failing;
 mod progress;
 mod limits;
 mod asking;
@@ -29,9 +30,10 @@ use limits::Trial;
 use owner::Owner;
 use step::{Settled, Step, Tries};
 
+pub use failing::{Failing, Log};
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
-pub use progress::{Ending, Failing, Interrupt, Progress, Suggestions, Summary, Underway};
+pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.
@@ -154,6 +156,7 @@ impl<'a> Runner<'a> {
             pending: pending.count(),
             spent: self.study.spent(),
             suggestions: self.suggestions,
+            failing: failing::without_value(&self.study).map(|m| self.failing(m)),
         })
     }
 
@@ -287,9 +290,13 @@ impl<'a> Runner<'a> {
         } else if self.file.budget.wall_time.is_some_and(time_over) {
             Some(Ending::WallTime)
         } else {
-            None
+            let failing = failing::indispensable(&self.study, self.file.run.trials);
+            failing.map(|m| Ending::Failing(self.failing(m)))
         };
         if self.ending.is_none() && ending.is_some() {
+            if let Some(Ending::Failing(failing)) = &ending {
+                (self.tell)(Progress::Failing(failing.clone()));
+            }
             (self.tell)(Progress::Finishing { running: self.jobs.len() });
             self.ending = ending;
         }
@@ -299,9 +306,6 @@ impl<'a> Runner<'a> {
     /// Why nothing was started although something might have been.
     fn nothing_left(&self) -> Ending {
         let limits = self.limits();
-        if let Some(failing) = limits.failing(&self.study) {
-            return Ending::Failing(failing);
-        }
         // Where costs depend on the design, nothing was found for what is left of the budget.
         let affordable = |which: &Vec<usize>| {
             let permission = limits.permission(&self.study, which);
@@ -833,11 +837,20 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// A command that never works would spend the whole budget on nothing.
+    /// Says that a command never works where the run goes on without it. Otherwise it ends, and says
+    /// so then.
     fn tell_if_failing(&mut self, measurement: usize) {
-        if self.limits().trial(&self.study, measurement) == Trial::Failed {
-            (self.tell)(Progress::Failing(limits::failing(&self.study, measurement)));
+        let failing = self.failing(measurement);
+        let has_failed = self.limits().trial(&self.study, measurement) == Trial::Failed;
+        if has_failed && failing.dispensable {
+            (self.tell)(Progress::Failing(failing));
         }
+    }
+
+    /// What is wrong with a measurement that gave nothing so far.
+    fn failing(&self, measurement: usize) -> Failing {
+        let stops = failing::indispensable(&self.study, self.file.run.trials).is_some();
+        Failing { dispensable: !stops, ..Failing::of(&self.study, &self.layout, measurement) }
     }
 
     fn tell_spent(&mut self) {

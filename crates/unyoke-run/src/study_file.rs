@@ -211,14 +211,11 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     };
     let study = settings::study(root, found);
     let budget = settings::budget(root, &names, found);
-    let slots = settings::slots(root, found);
     let config = settings::config(root, &names, found);
     let config = Config { algorithm: study.algorithm, ..config };
     let places = measurements.iter().map(|one| one.place.clone()).collect();
-    let run = RunSettings {
-        slots,
-        measurements: measurements.iter().map(|one| one.run.clone()).collect(),
-    };
+    let runs = measurements.iter().map(|one| one.run.clone()).collect();
+    let run = settings::run(root, runs, found);
     let problem = Problem {
         outputs: outputs.into_iter().map(|one| one.output).collect(),
         measurements: measurements.into_iter().map(|one| one.measurement).collect(),

@@ -194,7 +194,7 @@ fn of_second(evaluations: &[Evaluation]) -> usize {
 }
 
 #[test]
-fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_mended() {
+fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_fixed() {
     let place = Place::new(TWO);
     place.script("f.sh", "echo 1");
     place.script("g.sh", "echo 'no licence' >&2; exit 9");
@@ -206,8 +206,9 @@ fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_mended() {
     let failing = |progress: &&Progress| matches!(progress, Progress::Failing(_));
     assert_eq!(told.iter().filter(failing).count(), 1);
     assert_eq!((of_second(&place.evaluations()), summary.failed), (3, 3));
+    assert!(summary.spent < 40.0, "the rest of the budget is kept");
 
-    // Nothing has been mended yet.
+    // Nothing has been fixed yet.
     let again = place.run();
     assert_eq!((again.failed, of_second(&place.evaluations())), (0, 3));
     assert!(matches!(again.ending, Ending::Failing(_)));
@@ -223,8 +224,8 @@ fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_mended() {
     for evaluation in &failed {
         study.retry(*evaluation).unwrap();
     }
-    let mended = place.run();
-    assert_eq!((mended.ending, mended.failed), (Ending::Budget, 0));
+    let fixed = place.run();
+    assert_eq!((fixed.ending, fixed.failed), (Ending::Budget, 0));
     let evaluations = place.evaluations();
     assert!(of_second(&evaluations) > 3, "it goes on");
     for evaluation in failed {
@@ -234,19 +235,104 @@ fn a_command_that_never_works_is_begun_three_times_and_waits_to_be_mended() {
     }
 }
 
+/// With one slot, so that evaluations come one after the other.
+fn one_by_one(sections: &str) -> String {
+    sections.replace("slots = 8", "slots = 1")
+}
+
 #[test]
-fn a_measurement_that_never_works_does_not_keep_others_from_being_made() {
-    let place =
-        Place::new(&TWO.replace("cost = 40", "cost = 16").replace("slots = 8", "slots = 1"));
-    let text = fs::read_to_string(place.path("study.toml")).unwrap();
-    let effort = "[engine]\nweights = 4\nsearch = { raw = 16, restarts = 2, iterations = 10 }";
-    let text = text.replace("algorithm = 'sobol'", "algorithm = 'c-mokg'");
-    fs::write(place.path("study.toml"), format!("{text}\n{effort}\n")).unwrap();
+fn a_run_ends_when_an_output_cannot_be_had_and_says_what_its_command_wrote() {
+    let place = Place::new(&one_by_one(TWO));
     place.script("f.sh", "echo 1");
-    place.script("g.sh", "exit 9");
+    place.script("g.sh", "for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i >&2; done; exit 9");
+    let summary = place.run();
+    assert_eq!((summary.failed, summary.finished, summary.spent), (3, 1, 10.0));
+    let Ending::Failing(failing) = summary.ending else { panic!("{:?}", summary.ending) };
+    assert_eq!((failing.spent, failing.dispensable), (9.0, false));
+    assert_eq!(failing.lacking, [""; 0]);
+    let log = failing.log.unwrap();
+    assert_eq!(log.lines[..], (3..=10).map(|i| format!("line {i}")).collect::<Vec<_>>());
+    assert!(fs::read_to_string(log.path).unwrap().starts_with("line 1\n"));
+    assert_eq!(summary.failing.unwrap().measurement, "g");
+}
+
+#[test]
+fn what_runs_when_a_measurement_turns_out_broken_is_waited_for() {
+    let place = Place::new(TWO);
+    // Those of the first measurement end only after all of the second have failed.
+    place.script("f.sh", "while test $(ls -d made.* | wc -l) -lt 3; do :; done; echo 1");
+    place.script("g.sh", "mkdir made.$UNYOKE_EVALUATION; exit 9");
     let summary = place.run();
     assert!(matches!(summary.ending, Ending::Failing(_)), "{:?}", summary.ending);
-    assert_eq!((summary.failed, summary.finished, summary.spent), (3, 7, 16.0));
+    assert_eq!((summary.pending, summary.failed), (0, 3));
+    assert!(summary.finished >= 1, "{}", summary.finished);
+}
+
+#[test]
+fn more_trials_are_made_where_the_file_says_so() {
+    let place = Place::new(&one_by_one(TWO).replace("slots = 1", "slots = 1\ntrials = 5"));
+    place.script("f.sh", "echo 1");
+    place.script(
+        "g.sh",
+        "test $(ls -d made.* | wc -l) -ge 4 && echo 2; mkdir made.$UNYOKE_EVALUATION",
+    );
+    let summary = place.run();
+    assert_eq!((summary.ending, summary.failed, summary.spent), (Ending::Budget, 4, 40.0));
+}
+
+#[test]
+fn a_run_goes_on_without_a_measurement_whose_outputs_others_give() {
+    let sections = "[budget]\ncost = 40\n[run]\nslots = 1
+        [objectives.f]\ndirection = 'minimise'\ncost = 1\ncommand = ['sh', 'f.sh']
+        [objectives.g]\ndirection = 'minimise'\ncost = 3\ncommand = ['sh', 'g.sh']
+        [measurements.both]\noutputs = ['f', 'g']\ncost = 3.5\ncommand = ['sh', 'both.sh']\n";
+    let sections = sections.replace("slots = 1", "slots = 1\n[initial]\ndesigns = 4");
+    let place = Place::new("");
+    let effort = "[engine]\nweights = 4\nsearch = { raw = 16, restarts = 2, iterations = 10 }\n";
+    let text = format!("[parameters.x]\nlow = 0\nhigh = 1\n{sections}{effort}");
+    place.script("study.toml", &text);
+    place.script("f.sh", "echo 1");
+    place.script("g.sh", "echo 2");
+    place.script("both.sh", "exit 9");
+    let (summary, told) = place.run_told();
+    let broken = place.evaluations().iter().filter(|e| e.measurement == Some(2)).count();
+    assert_eq!((summary.ending, summary.failing, broken), (Ending::Budget, None, 3));
+    let warnings: Vec<&str> = told
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Failing(failing) if failing.dispensable => Some(&*failing.measurement),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(warnings, ["both"]);
+    // Without another way to an output, there is no going on.
+    let place = Place::new("");
+    place.script("study.toml", &text);
+    place.script("f.sh", "echo 1");
+    place.script("g.sh", "exit 8");
+    place.script("both.sh", "exit 9");
+    let summary = place.run();
+    assert!(matches!(summary.ending, Ending::Failing(_)), "{:?}", summary.ending);
+    assert!(summary.spent < 40.0);
+}
+
+#[test]
+fn an_output_that_never_comes_ends_the_run_though_others_do() {
+    let place = Place::new(&CFD.replace("cfd = 2", "cfd = 9"));
+    place.script("cfd.sh", "echo lift=1; echo Drag=2");
+    let summary = place.run();
+    let Ending::Failing(failing) = &summary.ending else { panic!("{:?}", summary.ending) };
+    assert_eq!((&failing.lacking[..], failing.times), (&["drag".to_owned()][..], 3));
+    let words = summary.ending.to_string();
+    assert!(words.contains("cfd was made 3 times and never gave a value of drag"), "{words}");
+    assert!(words.contains("`unyoke run --trials 6`"), "{words}");
+    assert_eq!((summary.finished, summary.spent), (3, 12.0));
+
+    place.script("cfd.sh", "echo lift=1; echo drag=2");
+    let text = fs::read_to_string(place.path("study.toml")).unwrap();
+    place.script("study.toml", &format!("{text}[run]\ntrials = 6\n"));
+    let fixed = place.run();
+    assert_eq!((fixed.ending, fixed.finished, fixed.failing), (Ending::Budget, 6, None));
 }
 
 #[test]

@@ -449,7 +449,7 @@ fn a_missing_command_matters_only_to_those_who_run() {
 fn a_command_is_a_list_and_names_a_program() {
     let error = changed("[\"./deflect\", \"{length}\"]", "\"./deflect {length} | tail -1\"");
     assert_eq!(only(&error).2, r#"command = ["./deflect", "{length}", "|", "tail", "-1"]"#);
-    assert!(only(&error).0.contains("no shell"));
+    assert!(only(&error).0.contains("without a shell"));
     for command in ["[]", "[\"\"]", "[\"\", \"a\"]"] {
         let error = changed("[\"./deflect\", \"{length}\"]", command);
         assert!(only(&error).0.contains("must name a program"), "{command}");
@@ -499,9 +499,9 @@ fn what_no_process_could_be_told_is_refused() {
 #[test]
 fn fields_that_do_not_go_together_are_refused() {
     let error = changed("[parameters.kind]\n", "[parameters.kind]\nlow = 0\n");
-    assert_eq!(only(&error).0, "parameters.kind.low makes no sense for a parameter with choices");
+    assert_eq!(only(&error).0, "parameters.kind.low does not apply to a parameter with choices");
     let error = changed("low = 0.1", "type = 'integer'\nchoices = ['a']\nlow = 1");
-    assert!(error.lines().contains("parameters.length.choices makes no sense"));
+    assert!(error.lines().contains("parameters.length.choices does not apply"));
     assert!(error.lines().contains("parameters.length.high must be an integer"));
 }
 
@@ -641,7 +641,7 @@ fn a_direction_may_be_called_a_goal_but_not_said_twice() {
         }
     }
     let error = with("direction = \"minimise\"\ngoal = \"minimise\"").unwrap_err();
-    assert!(error.lines().contains("objectives.f.goal says again"), "{}", error.lines());
+    assert!(error.lines().contains("objectives.f.goal repeats direction"), "{}", error.lines());
     let error = with("direktion = \"minimise\"").unwrap_err();
     assert!(error.lines().contains("did you mean \"direction\"?"), "{}", error.lines());
 }
@@ -765,7 +765,8 @@ fn what_a_measurement_gives_has_no_half_measurement_of_its_own() {
         let error = wing("[objectives.drag]", &format!("[objectives.drag]\n{field}"));
         let (message, place, help) = only(&error);
         let name = field.split(' ').next().unwrap();
-        let expected = format!("objectives.drag.{name} makes no sense: \"cfd\" measures \"drag\"");
+        let expected =
+            format!("objectives.drag.{name} is not allowed here: \"cfd\" measures \"drag\"");
         assert_eq!((message, place), (expected.as_str(), name));
         assert!(help.contains("both cost and command"));
     }
@@ -783,7 +784,7 @@ fn what_nothing_gives_needs_a_cost() {
 fn a_formula_stands_alone() {
     for field in ["cost = 3", "noise = 0.1", "command = ['f']", "scale = 'log'", "retries = 1"] {
         let error = wing("formula =", &format!("{field}\nformula ="));
-        let message = "makes no sense beside a formula";
+        let message = "cannot be combined with a formula";
         assert!(only(&error).0.contains(message), "{}", error.lines());
     }
     let error = wing("\"margin\"]", "\"margin\", \"mass\"]");
@@ -812,7 +813,7 @@ fn mistakes_in_outputs_and_measurements_point_into_the_file() {
             "at_most = 200",
             "at_most = 200\nat_least = 0",
             "at_least",
-            "constraints.stress.at_least stands beside at_most",
+            "constraints.stress.at_least cannot be combined with at_most",
         ),
         ("at_most = 200", "at_most = 'much'", "'much'", "must be a number"),
         ("cost = 10", "cost = -10", "-10", "constraints.stress.cost is -10"),
@@ -851,12 +852,12 @@ fn mistakes_in_outputs_and_measurements_point_into_the_file() {
             "limits.area must be text in quotes",
         ),
         ("step = 0.05", "step = 5", "5", "parameters.span.step is 5"),
-        ("digits = 2", "digits = 2\nstep = 1", "digits", "digits stands beside step"),
+        ("digits = 2", "digits = 2\nstep = 1", "digits", "digits cannot be combined with step"),
         ("digits = 2", "digits = 0", "0", "digits is 0, but low is 0.2, which has more digits"),
         ("digits = 2", "digits = 16", "16", "digits must be at most 15"),
         ("ordered = true", "ordered = 1", "1", "ordered must be true or false"),
-        ("ordered = true", "step = 1", "step", "step makes no sense for a parameter with choices"),
-        ("digits = 2", "ordered = true", "ordered", "ordered makes no sense for a number"),
+        ("ordered = true", "step = 1", "step", "step does not apply to a parameter with choices"),
+        ("digits = 2", "ordered = true", "ordered", "ordered does not apply to a number"),
         ("[limits]", "[budget.evaluations]\ndrag = 3\n[limits]", "drag", "no measurement \"drag\""),
         (
             "[limits]",
@@ -884,5 +885,5 @@ fn counts_by_measurement_may_be_called_by_objective_but_not_both() {
         assert!(error.lines().contains(&format!("initial.{name}.mass is")), "{}", error.lines());
     }
     let error = with("per_measurement = { mass = 3 }\nper_objective = { mass = 3 }").unwrap_err();
-    assert!(only(&error).0.contains("says again"), "{}", error.lines());
+    assert!(only(&error).0.contains("repeats per_measurement"), "{}", error.lines());
 }

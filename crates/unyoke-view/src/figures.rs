@@ -42,12 +42,12 @@ pub fn trade_offs_figure(data: &TradeOffs) -> Picture {
     let form = Form { heading: String::new(), width, height: 0.7 * width, columns };
     let measured = (Marker::Diamond, 3.6, Marker::brush(Ink::Vermillion, Inside::Filled));
     let predicted = (Marker::Circle, 2.6, Brush::fill(Ink::Blue));
-    let legend = Legend {
-        entries: vec![
-            Entry::marker("predicted, with one standard deviation around it", predicted),
-            Entry::marker("measured on all objectives", measured),
-        ],
-    };
+    let mut entries =
+        vec![Entry::marker("predicted, with one standard deviation around it", predicted)];
+    if !data.measured.is_empty() {
+        entries.push(Entry::marker("measured on all objectives", measured));
+    }
+    let legend = Legend { entries };
     let mut sheet = Sheet::new(&form, &plans, &legend);
     for (index, [i, j]) in pairs.iter().enumerate() {
         sheet.fill(index, |canvas, frame| draw_trade_offs(canvas, frame, data, [*i, *j]));
@@ -71,8 +71,10 @@ fn draw_trade_offs(canvas: &mut Canvas, frame: &Frame, data: &TradeOffs, [i, j]:
     for point in &data.predicted {
         let ([x, x_sd], [y, y_sd]) = (point[i], point[j]);
         let (at, corner) = (frame.place([x, y]), frame.place([x + x_sd, y + y_sd]));
-        let radii = [(corner.x - at.x).abs().max(0.5), (corner.y - at.y).abs().max(0.5)];
-        canvas.path(&ellipse(at, radii), &Brush::fill(Ink::Blue).with_opacity(0.16));
+        let radii = [(corner.x - at.x).abs().max(0.7), (corner.y - at.y).abs().max(0.7)];
+        // An ellipse without a width, as of a formula, is a bar that must be seen.
+        let opacity = if radii[0].min(radii[1]) < 1.0 { 0.5 } else { 0.16 };
+        canvas.path(&ellipse(at, radii), &Brush::fill(Ink::Blue).with_opacity(opacity));
     }
     let places: Vec<_> =
         data.predicted.iter().map(|point| frame.place([point[i][0], point[j][0]])).collect();

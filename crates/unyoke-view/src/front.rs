@@ -23,7 +23,8 @@ pub struct FrontView {
 pub struct PointView {
     /// The design.
     pub design: Design,
-    /// What is known of each output there, by its name.
+    /// What is known of each output there, by its name. A formula that has no value at this design is
+    /// not among them.
     pub outputs: BTreeMap<String, ForecastView>,
     /// The probability that all constraints hold and no run fails there; `None` where there are no
     /// constraints and nothing has failed.
@@ -66,10 +67,11 @@ fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontVie
 
 pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> PointView {
     let names = study.problem().outputs.iter().map(|output| output.name.clone());
-    let forecasts = point.outputs.into_iter().map(ForecastView::from);
+    let has_value = |(_, forecast): &(String, Forecast)| !forecast.mean.is_nan();
+    let forecasts = names.zip(point.outputs).filter(has_value);
     PointView {
         design: point.design,
-        outputs: names.zip(forecasts).collect(),
+        outputs: forecasts.map(|(name, forecast)| (name, forecast.into())).collect(),
         feasibility: point.feasibility,
     }
 }
@@ -95,7 +97,7 @@ impl FrontView {
     /// The designs in the order of their first objective, from low to high.
     pub fn sorted(&self) -> Vec<&PointView> {
         let first = self.objectives().next().map_or("", |objective| &objective.name);
-        let mean = |point: &PointView| point.outputs.get(first).map_or(0.0, |f| f.mean);
+        let mean = |point: &PointView| point.outputs.get(first).map_or(f64::INFINITY, |f| f.mean);
         let mut points: Vec<&PointView> = self.points.iter().collect();
         points.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         points
@@ -109,17 +111,30 @@ impl PointView {
     }
 
     /// What is known of an output here, as people read it: `1.5 ± 0.1`; what was measured, with a
-    /// star; or that nothing is known of this output yet.
+    /// star; or that it has no value here, or that nothing is known of this output yet.
     pub fn expected(&self, output: &OutputView) -> String {
-        let Some(forecast) = self.outputs.get(&output.name) else {
-            return "unknown".to_owned();
-        };
-        match forecast.measured.last() {
-            _ if output.formula.is_some() => short(forecast.mean),
-            Some(value) if output.deterministic => format!("{} *", short(*value)),
+        let forecast = self.outputs.get(&output.name);
+        match (forecast, &output.formula) {
+            (Some(forecast), Some(_)) => short(forecast.mean),
+            (Some(forecast), None) => forecast.words(output),
+            (None, Some(_)) => "no value".to_owned(),
+            (None, None) => "unknown".to_owned(),
+        }
+    }
+}
+
+impl ForecastView {
+    fn words(&self, output: &OutputView) -> String {
+        match &self.measured[..] {
+            // Values that disagree are noisy, whatever was said of the output.
+            [value, others @ ..]
+                if output.deterministic && others.iter().all(|other| other == value) =>
+            {
+                format!("{} *", short(*value))
+            }
             _ if output.values < 2 => "unknown".to_owned(),
-            Some(_) => plus_minus(forecast.mean, forecast.sd) + " *",
-            None => plus_minus(forecast.mean, forecast.sd),
+            [] => plus_minus(self.mean, self.sd),
+            [..] => plus_minus(self.mean, self.sd) + " *",
         }
     }
 }
@@ -155,6 +170,8 @@ mod tests {
             (&[1.5][..], true, 1, "1.5 *"),
             (&[1.5][..], false, 1, "unknown"),
             (&[1.5, 1.6][..], false, 2, "1.23 ± 0.10 *"),
+            (&[1.5, 1.6][..], true, 2, "1.23 ± 0.10 *"),
+            (&[1.5, 1.5][..], true, 2, "1.5 *"),
         ] {
             assert_eq!(point(measured).expected(&output(deterministic, values)), text);
         }
@@ -162,5 +179,7 @@ mod tests {
         assert_eq!(point(&[]).expected(&other), "unknown");
         let formula = OutputView { formula: Some("2 * x".into()), ..output(true, 0) };
         assert_eq!(point(&[]).expected(&formula), "1.234");
+        let undefined = OutputView { name: "g".into(), ..formula };
+        assert_eq!(point(&[]).expected(&undefined), "no value");
     }
 }

@@ -15,7 +15,8 @@ pub struct OutputView {
     pub wish: Wish,
     /// The formula of the parameters that it is, if it is one: then it is never measured.
     pub formula: Option<String>,
-    /// Whether two measurements at one design agree.
+    /// Whether two measurements at one design agree: it has no noise, and no value came with a standard
+    /// error.
     pub deterministic: bool,
     /// How many values there are. With fewer than two, how much it varies is not known.
     pub values: usize,
@@ -68,12 +69,16 @@ impl OutputView {
 
 /// The outputs of a study, in the order of its problem.
 pub fn outputs<J: Journal>(study: &Study<J>) -> Vec<OutputView> {
-    let view = |(place, output): (usize, &Output)| OutputView {
-        name: output.name.clone(),
-        wish: output.role.into(),
-        formula: output.formula.clone(),
-        deterministic: output.noise == Noise::Deterministic,
-        values: study.evaluations().iter().filter(|e| e.reading(place).is_some()).count(),
+    let view = |(place, output): (usize, &Output)| {
+        let readings = || study.evaluations().iter().filter_map(|e| e.reading(place));
+        let has_errors = readings().any(|reading| reading.sd.is_some_and(|sd| sd > 0.0));
+        OutputView {
+            name: output.name.clone(),
+            wish: output.role.into(),
+            formula: output.formula.clone(),
+            deterministic: output.noise == Noise::Deterministic && !has_errors,
+            values: readings().count(),
+        }
     };
     study.problem().outputs.iter().enumerate().map(view).collect()
 }

@@ -39,6 +39,9 @@ pub struct StudyReport {
     pub measurements: Vec<Measurement>,
     /// All evaluations, in order.
     pub evaluations: Vec<EvaluationView>,
+    /// Values of all objectives at designs where all that are not formulas were measured, the last one
+    /// of each, in the order of the objectives.
+    pub measured: Vec<Vec<f64>>,
     /// The predicted front; `None` as long as there are no values.
     pub front: Option<FrontView>,
     /// What was expected of continuing, at some moments of the past and now; empty before models
@@ -84,6 +87,7 @@ impl StudyReport {
             outputs: outputs(study),
             measurements: study.problem().measurements.clone(),
             evaluations: evaluations(study),
+            measured: past::measured(study)?,
             moments: past::moments(study, records, free.gain_per_cost(), front.as_ref())?,
             front,
             next: Explanation {
@@ -179,6 +183,20 @@ mod tests {
         let report = report_of(&(study, journal));
         assert_eq!(report.spent, 0.0);
         assert!(report.payments().is_empty());
-        assert_eq!(report.measured(), [[2.0, 3.0]]);
+        assert_eq!(report.measured, [[2.0, 3.0]]);
+    }
+
+    #[test]
+    fn a_formula_counts_as_measured_where_the_other_objectives_were() {
+        let problem = Problem::builder()
+            .continuous("x", 0.0, 1.0)
+            .minimise("drag", 5.0)
+            .output(unyoke::Output::minimise("mass").with_formula("4 * x"));
+        let journal = MemoryJournal::default();
+        let problem = problem.build().unwrap();
+        let mut study = Study::create(problem, Config::default(), 1, journal.clone()).unwrap();
+        study.tell_result(Design::new().with("x", 0.5), "drag", 3.0).unwrap();
+        study.tell_result(Design::new().with("x", 0.25), "drag", 5.0).unwrap();
+        assert_eq!(report_of(&(study, journal)).measured, [[3.0, 2.0], [5.0, 1.0]]);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unyoke::{Cost, Design, Direction, Journal, Measurement, Study};
 
-use crate::evaluations::{EvaluationStatus, EvaluationView, evaluations};
+use crate::evaluations::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 use crate::output::{OutputView, outputs};
 
 /// How a study stands.
@@ -69,6 +69,8 @@ pub struct OutputStatus {
     pub output: OutputView,
     /// For an objective, the best value so far.
     pub best: Option<f64>,
+    /// The standard error of that value, where it is known.
+    pub best_sd: Option<f64>,
 }
 
 /// An evaluation whose result is awaited.
@@ -160,13 +162,15 @@ fn measurement_status<J: Journal>(
 }
 
 fn output_status(output: OutputView, evaluations: &[EvaluationView]) -> OutputStatus {
-    let values = evaluations.iter().filter_map(|e| Some(e.values.get(&output.name)?.value));
+    let readings = evaluations.iter().filter_map(|e| e.values.get(&output.name));
+    let by_value = |a: &&ReadingView, b: &&ReadingView| a.value.total_cmp(&b.value);
     let best = match output.wish.direction {
-        Some(Direction::Minimise) => values.reduce(f64::min),
-        Some(Direction::Maximise) => values.reduce(f64::max),
+        Some(Direction::Minimise) => readings.min_by(by_value),
+        Some(Direction::Maximise) => readings.max_by(by_value),
         None => None,
     };
-    OutputStatus { output, best }
+    let (best, best_sd) = (best.map(|best| best.value), best.and_then(|best| best.sd));
+    OutputStatus { output, best, best_sd }
 }
 
 #[cfg(test)]

@@ -22,8 +22,7 @@ pub fn short(value: f64) -> String {
 /// An expected value with its standard deviation, which has two digits, to the same place.
 pub fn plus_minus(mean: f64, sd: f64) -> String {
     let place = sd.log10().floor() as i32;
-    let plain = mean == 0.0 || (1e-3..1e6).contains(&mean.abs());
-    if !plain || !(-5..6).contains(&place) {
+    if mean.abs() >= 1e6 || !(-5..6).contains(&place) {
         return format!("{} ± {}", short(mean), short(sd));
     }
     let digits = usize::try_from(1 - place).unwrap_or(0);
@@ -177,6 +176,8 @@ mod tests {
             (0.0, 123.0, "0 ± 120"),
             (-7.0, 250_000.0, "0 ± 250000"),
             (-0.02, 1.2, "0.0 ± 1.2"),
+            (1e-5, 0.1, "0.00 ± 0.10"),
+            (0.0005, 0.0001, "0.00050 ± 0.00010"),
             (2.5, 0.0, "2.5 ± 0"),
             (1e-9, 1e-10, "1.000e-9 ± 1.000e-10"),
         ] {
@@ -194,15 +195,12 @@ mod tests {
             let (shown_mean, shown_sd) = text.split_once(" ± ").unwrap();
             let (shown_mean, shown_sd): (f64, f64) =
                 (shown_mean.parse().unwrap(), shown_sd.parse().unwrap());
-            let is_plain = mean.abs() >= 1e-3;
-            if is_plain {
-                // Two digits of the deviation: one unit of the second is a tenth of the first.
-                let unit = 10f64.powf(sd.log10().floor() - 1.0);
-                assert!((shown_sd - sd).abs() <= 0.5001 * unit, "{sd}: {text}");
-                assert!((shown_mean - mean).abs() <= 0.5001 * unit, "{mean}: {text}");
-                let units = shown_sd / unit;
-                assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
-            }
+            // Two digits of the deviation: one unit of the second is a tenth of the first.
+            let unit = 10f64.powf(sd.log10().floor() - 1.0);
+            assert!((shown_sd - sd).abs() <= 0.5001 * unit, "{sd}: {text}");
+            assert!((shown_mean - mean).abs() <= 0.5001 * unit, "{mean}: {text}");
+            let units = shown_sd / unit;
+            assert!((units - units.round()).abs() < 1e-6, "more than two digits: {text}");
         }
     }
 

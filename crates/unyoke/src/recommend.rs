@@ -66,7 +66,7 @@ impl FrontPoint {
 /// An output at a design: what is expected, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Expected value, in the output's own units.
+    /// Expected value, in the output's own units; not a number where a formula has no value.
     pub mean: f64,
     /// Standard deviation of that expectation (observation noise not included). On a log scale half
     /// the distance from `low` to `high`.
@@ -79,6 +79,13 @@ pub struct Forecast {
     pub measured: Vec<f64>,
     /// Whether it is a formula of the parameters, known everywhere.
     pub is_formula: bool,
+}
+
+impl Forecast {
+    /// That a formula has this value, which is certain.
+    pub(crate) fn of_formula(value: f64) -> Self {
+        Self { mean: value, sd: 0.0, low: value, high: value, measured: vec![], is_formula: true }
+    }
 }
 
 /// Encoded designs that no other is predicted to dominate, at most `count`, well spread.

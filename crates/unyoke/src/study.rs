@@ -504,6 +504,12 @@ impl<J: Journal> Study<J> {
         self.engine().best_for(weights)
     }
 
+    /// The value of an output that is a formula at a design; `None` if it is measured, or has no value
+    /// there.
+    pub fn formula_value(&self, output: &str, design: &Design) -> Result<Option<f64>> {
+        self.engine().formula_value(self.problem().output_index(output)?, design)
+    }
+
     /// What is expected of each output at a design of the user's, and what was measured there.
     pub fn forecast(&self, design: &Design) -> Result<FrontPoint> {
         self.engine().forecast(design)

@@ -47,7 +47,9 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
     }
     let (next, is_possible) = (&explained.next, explained.possible);
     if !is_possible {
-        say("nothing more fits into the budget, or every design was evaluated; otherwise:")?;
+        say(
+            "nothing more fits into the budget, or every design was evaluated; without these limits:",
+        )?;
     }
     let at = design(study.problem(), &next.design);
     say(&format!("next: {} at {at}, cost {}", next.measurement, short(next.cost)))?;

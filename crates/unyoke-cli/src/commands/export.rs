@@ -21,7 +21,7 @@ use crate::output::{Form, say_json, say_raw};
   unyoke export --as journal > journal.jsonl   every event, in the format of today
 
 A text that a spreadsheet would take for a formula is written with an apostrophe before it;
-`unyoke import` takes it off again.")]
+`unyoke import` removes it.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,

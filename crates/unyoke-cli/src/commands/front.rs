@@ -18,9 +18,10 @@ use crate::words::value;
   unyoke front --weights 0.7,0.3   the one design that is best for these weights
   unyoke front --json | jq '.points[0].design'
 
-Each value is the expected one ± one standard deviation; * marks what was measured there. Of an
-output with fewer than two values nothing is known. \"feasible\" is the probability that all
-constraints hold and no run fails.")]
+Each value is the expected one ± one standard deviation; * marks what was measured there. Values of
+formulas are exact; \"no value\" says that a formula has none there. An output with fewer than two
+measured values is \"unknown\". \"feasible\" is the probability that all constraints hold and no
+run fails.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,

@@ -35,12 +35,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         false => interview(path)?,
     };
     write(path, &text)?;
+    let shown = path.display();
+    // Written all the same: nobody wants to answer again.
+    if let Err(mistakes) = StudyFile::parse(path, text.as_bytes()) {
+        complain(&format!("{shown} is written, but must be corrected:"));
+        return Err(Failure::StudyFile(mistakes.into()));
+    }
     say(&format!(
-        "{} is written; `unyoke check {0}` checks it, `unyoke run {0}` runs it",
-        path.display()
+        "{shown} is written; `unyoke check {shown}` checks it, `unyoke run {shown}` runs it"
     ))?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// What the questions leave out, for whoever edits the file.
+const MORE: &str = "\
+# What else can be said, as comments; `unyoke init --template` writes a file with all common settings.
+
+# Which designs are possible.
+#[limits]
+#slender = \"length <= 100 * thickness\"
+
+# What must stay within a limit, measured like an objective.
+#[constraints.stress]
+#at_most = 200
+
+# One run that gives several outputs. Its command prints a line for each, as in stress=180; these outputs
+# have no cost and command of their own. The cost may be a number, a formula, or learned.
+#[measurements.fem]
+#outputs = [\"deflection\", \"stress\"]
+#cost = { learn = \"time\", guess = 60 }
+#command = [\"./fem\", \"{length}\"]
+";
 
 /// Writes a file that must not exist, even if it came to be since we looked.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -57,14 +82,18 @@ fn interview(path: &Path) -> Result<String, Failure> {
         let _ = write!(std::io::stderr(), "{question} ");
         let mut line = String::new();
         match answers.read_line(&mut line) {
-            Ok(0) => return Err(Failure::Refused("there are no more answers".to_owned())),
+            Ok(0) => {
+                return Err(Failure::Refused(
+                    "the answers ended early; nothing was written".to_owned(),
+                ));
+            }
             Ok(_) => {}
             Err(error) => return Err(Failure::file(path, &error)),
         }
         match table(line.trim()) {
             Ok(table) => return Ok(table),
             Err(expected) => {
-                complain(&format!("  that was not understood; an answer looks like {expected}"));
+                complain(&format!("  not understood; an answer looks like {expected}"));
             }
         }
     };
@@ -73,13 +102,14 @@ fn interview(path: &Path) -> Result<String, Failure> {
         .unwrap_or_default();
     let lists: [(&str, &str, Reader<'_>); 2] = [
         (
-            "What can be chosen? `length 0.1 2.0`, `layers 1 8 integer`, `kind oak,steel`; blank ends.",
+            "Parameters, one per line, as in `length 0.1 2.0`, `layers 1 8 integer`, `kind oak,steel`; a \
+             blank line ends the list.",
             "parameter:",
             &parameter,
         ),
         (
-            "What is measured? `mass minimise 1 python3 mass.py {length}`: name, direction, cost, command; \
-             blank ends.",
+            "Objectives, one per line: name, direction, cost of an evaluation, command, as in `mass \
+             minimise 1 python3 mass.py {length}`; a blank line ends the list.",
             "objective:",
             &objective,
         ),
@@ -95,8 +125,7 @@ fn interview(path: &Path) -> Result<String, Failure> {
             }
         }
     }
-    StudyFile::parse(path, text.as_bytes()).map_err(|error| Failure::StudyFile(error.into()))?;
-    Ok(text)
+    Ok(text + MORE)
 }
 
 /// The lines of the file for an answer, none for a blank one, or what an answer looks like.

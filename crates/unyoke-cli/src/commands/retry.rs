@@ -18,8 +18,8 @@ use crate::words::{count, design};
   unyoke retry 12 13      only these
   unyoke retry && unyoke run
 
-For when the cause has been removed: a broken command, a missing licence. `unyoke run` makes them
-again, before anything new.")]
+Use it once the cause is fixed: a broken command, a missing licence. `unyoke run` then repeats these
+evaluations before it chooses new ones.")]
 pub(crate) struct Arguments {
     /// The numbers of failed evaluations; without any, all of them.
     #[arg(value_name = "EVALUATION")]

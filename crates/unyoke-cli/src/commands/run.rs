@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unyoke::{Status, Study};
-use unyoke_run::{Ending, Interrupt, Runner, StudyFile, Summary, Supervisor};
+use unyoke::Study;
+use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
+use unyoke_view::words::one_line;
 
 use crate::arguments::StudyArgument;
 use crate::commands::{front, report};
@@ -30,10 +31,14 @@ const SHOWN: usize = 12;
   unyoke run --cost 300              with a larger budget than the file says
   unyoke run beam.toml --json | jq .spent
 
-Ctrl-C once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and made
-again by the next run. Three times: the program ends at once and leaves what runs to itself, for the
-next run to find. If the program is killed, commands go on; the next run finds their results.
-Several programs may run one study: they share the work.
+Ctrl-C once: running evaluations are finished, no new ones are started. Twice: running ones are
+stopped, and the next run repeats them. Three times: the program ends at once and its commands keep
+running, as if it had been killed; the next run collects their results. Several programs may run one
+study: they share the work.
+
+A measurement that fails three times and has never given a value ends the run, unless other
+measurements give the same outputs: fix its command, then `unyoke retry` and `unyoke run`. If the
+command is right and only these designs fail, `unyoke run --trials 10` tries more of them.
 
 The exit code is 0 if the run ended as planned, 1 if a measurement never gave a value, 130 after Ctrl-C.")]
 pub(crate) struct Arguments {
@@ -45,6 +50,10 @@ pub(crate) struct Arguments {
     /// Total cost, instead of what the study file says.
     #[arg(long, value_parser = positive)]
     cost: Option<f64>,
+    /// Evaluations of a measurement that has never given a value, before its command counts as broken,
+    /// instead of what the study file says.
+    #[arg(long)]
+    trials: Option<std::num::NonZeroUsize>,
     /// Do not write a report at the end.
     #[arg(long)]
     no_report: bool,
@@ -58,6 +67,7 @@ fn positive(text: &str) -> Result<f64, String> {
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let mut file = arguments.study.read()?;
     file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
+    file.run.trials = arguments.trials.map_or(file.run.trials, usize::from);
     file.budget.cost = arguments.cost.or(file.budget.cost);
     let interrupt = Interrupt::default();
     let signals = SignalHandling::new(&interrupt);
@@ -164,46 +174,36 @@ fn conclude(
             report
         }
     };
-    judge(study, summary, report)
+    judge(summary, report)
 }
 
 /// Whether the run ended as planned.
-fn judge(
-    study: &Study,
-    summary: &Summary,
-    report: Result<Option<PathBuf>, Failure>,
-) -> Result<ExitCode, Failure> {
-    match &summary.ending {
-        Ending::Interrupted => Err(Failure::Interrupted),
-        ending @ (Ending::CannotStart { .. } | Ending::Failing(_)) => {
-            Err(Failure::Refused(ending.to_string()))
+fn judge(summary: &Summary, report: Result<Option<PathBuf>, Failure>) -> Result<ExitCode, Failure> {
+    match (&summary.ending, &summary.failing) {
+        (Ending::Interrupted, _) => Err(Failure::Interrupted),
+        (ending @ Ending::CannotStart { .. }, _) => Err(Failure::Refused(ending.to_string())),
+        (Ending::Failing(failing), _) => {
+            let why = "the run was stopped, since no trade-off can be found without it";
+            Err(Failure::Refused(broken(failing, why)))
         }
-        _ => match never_worked(study) {
-            Some(reason) => Err(Failure::Refused(reason)),
-            None => report.map(|_| ExitCode::SUCCESS),
-        },
+        (_, Some(failing)) => Err(Failure::Refused(broken(failing, "no trade-off is known"))),
+        _ => report.map(|_| ExitCode::SUCCESS),
     }
 }
 
-/// What to say of a measurement that failed whenever it was made.
-fn never_worked(study: &Study) -> Option<String> {
-    let (problem, evaluations) = (study.problem(), study.evaluations());
-    problem.measurements.iter().enumerate().find_map(|(m, measurement)| {
-        let reason = evaluations.iter().rev().find_map(|e| match &e.status {
-            Status::Failed(reason) if e.measurement == Some(m) => Some(reason),
-            _ => None,
-        })?;
-        // Values from elsewhere will do.
-        let outputs = problem.outputs_of(m);
-        let worked =
-            evaluations.iter().any(|e| outputs.iter().any(|output| e.reading(*output).is_some()));
-        (!worked).then(|| {
-            format!(
-                "{} never gave a value, because: {reason}; mend the command, then `unyoke retry`",
-                measurement.name
-            )
-        })
-    })
+/// What to say of a measurement that gave nothing, and what follows from that.
+fn broken(failing: &Failing, consequence: &str) -> String {
+    let mut text = format!("{failing}; {consequence}\n");
+    text += &format!("  last reason: {}\n", one_line(&failing.reason));
+    if let Some(log) = &failing.log {
+        text += &format!("  end of its standard error ({}):\n", log.path.display());
+        for line in &log.lines {
+            text += &format!("    {}\n", one_line(line));
+        }
+    }
+    text += &format!("  spent on {}: {}\n", failing.measurement, short(failing.spent));
+    text += &format!("  to continue: {}", failing.remedy());
+    text
 }
 
 /// A sentence on what was spent.
@@ -227,10 +227,10 @@ fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
 fn in_words(ending: &Ending) -> String {
     match ending {
         Ending::Budget => "nothing more fits into the budget".to_owned(),
-        Ending::WallTime => "the time is over".to_owned(),
+        Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
-        Ending::Failing(failing) => format!("{} never worked", failing.measurement),
+        Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
         Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),
         _ => "ended".to_owned(),
     }
@@ -240,8 +240,8 @@ fn in_words(ending: &Ending) -> String {
 fn warn_of_settings(file: &StudyFile, study: &Study) {
     if !file.has_settings_of(study) {
         complain(
-            "note: seed, algorithm, [initial] or [engine] differ from those the study was begun with; \
-             those count",
+            "note: seed, algorithm, [initial] or [engine] differ from those with which the study began; \
+             the study keeps its own",
         );
     }
 }

@@ -9,7 +9,9 @@ use unyoke_view::{Custody, OutputStatus, PendingView, Plan, StatusView, Worker, 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::{cost, count, exact_design, how_to_tell, is_over_budget, short, spent_of};
+use crate::words::{
+    cost, count, exact_design, how_to_tell, is_over_budget, reading, short, spent_of,
+};
 
 /// Arguments of `unyoke status`.
 #[derive(Debug, Args)]
@@ -61,7 +63,7 @@ fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
 
 fn in_words(file: &StudyFile, status: &StatusView) -> String {
     let name = status.plan.name.as_deref().unwrap_or("the study");
-    let mut text = format!("{name}, kept in {}\n", status.plan.store);
+    let mut text = format!("{name}, stored in {}\n", status.plan.store);
     text += &spent_of(status.spent, status.plan.budget);
     if status.committed > status.spent {
         text += &format!(", {} under way", short(status.committed - status.spent));
@@ -80,7 +82,7 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
     }
     if status.late_results > 0 {
         let late = count(status.late_results, "late result");
-        text += &format!("{late}, kept but not counted: the evaluation had been settled before\n");
+        text += &format!("{late}, kept but not counted: the evaluation had ended before\n");
     }
     text
 }
@@ -104,12 +106,12 @@ fn measurements(status: &StatusView) -> Table {
 
 fn outputs(status: &StatusView) -> Table {
     let mut table = Table::new(["output", "wanted", "values", "best"]);
-    for OutputStatus { output, best } in &status.outputs {
+    for OutputStatus { output, best, best_sd } in &status.outputs {
         let values = match &output.formula {
             Some(_) => "formula".to_owned(),
             None => output.values.to_string(),
         };
-        let best = best.map_or_else(|| "-".to_owned(), short);
+        let best = best.map_or_else(|| "-".to_owned(), |best| reading(best, *best_sd));
         table.row([output.name.clone(), output.wish.words(), values, best]);
     }
     table.right(2..4)

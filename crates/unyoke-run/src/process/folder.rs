@@ -20,7 +20,7 @@ pub(super) const DESIGN: &str = "design.json";
 pub(super) const COMMAND: &str = "command.json";
 pub(super) const RESULT: &str = "result.json";
 pub(super) const STDOUT: &str = "stdout";
-pub(super) const STDERR: &str = "stderr";
+pub(crate) const STDERR: &str = "stderr";
 /// What the supervisor itself has to complain about.
 pub(super) const SUPERVISOR: &str = "supervisor.log";
 /// The process group of the command, for people. It is there if the command has begun.

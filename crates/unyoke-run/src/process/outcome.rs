@@ -165,7 +165,7 @@ pub enum Failure {
         program: String,
     },
     /// The program is there and may not be run.
-    #[error("{program:?} is not executable; `chmod +x` would make it so")]
+    #[error("{program:?} is not executable; run `chmod +x` on it")]
     NotExecutable {
         /// The program.
         program: String,
@@ -210,7 +210,7 @@ pub enum Failure {
     #[error("the command was stopped on request")]
     Stopped,
     /// The system does not tell how it ended.
-    #[error("the system lost track of the command")]
+    #[error("the system does not say how the command ended")]
     Lost,
     /// It printed nothing.
     #[error("the command printed nothing; it should print its result, one number, at the end")]

@@ -2,15 +2,11 @@
 
 use unyoke::{Cost, Evaluation, Journal, Permission, Status, Study};
 
-use super::progress::Failing;
+use super::failing::of;
 use crate::study_file::{Budget, RunSettings};
 
 /// Sums of prices may be off by their last bits.
 const SLACK: f64 = 1e-9;
-
-/// Of a measurement that never succeeded, so many evaluations are begun at most: its command may be
-/// broken.
-const TRIALS: usize = 3;
 
 /// Budget and slots, and what runs here now.
 #[derive(Debug, Clone)]
@@ -73,18 +69,11 @@ impl<'a> Limits<'a> {
                 Status::Pending | Status::Withdrawn => {}
             }
         }
-        match pending + failed < TRIALS {
+        match pending + failed < self.run.trials {
             true => Trial::Begun,
             false if pending > 0 => Trial::UnderWay,
             false => Trial::Failed,
         }
-    }
-
-    /// The first measurement that failed from the start, every time.
-    pub(super) fn failing<J: Journal>(&self, study: &Study<J>) -> Option<Failing> {
-        let measurements = &study.problem().measurements;
-        let failed = |m: &usize| self.trial(study, *m) == Trial::Failed;
-        (0..measurements.len()).find(failed).map(|m| failing(study, m))
     }
 
     /// Whether the budget pays for these, and if that depends on the design, up to which cost.
@@ -126,26 +115,6 @@ pub(super) enum Trial {
     UnderWay,
     /// All of them have failed.
     Failed,
-}
-
-/// How a measurement failed.
-pub(super) fn failing<J: Journal>(study: &Study<J>, measurement: usize) -> Failing {
-    let failed = of(study, measurement).filter_map(|evaluation| match &evaluation.status {
-        Status::Failed(reason) => Some(reason),
-        _ => None,
-    });
-    let reasons: Vec<&String> = failed.collect();
-    let name = study.problem().measurements.get(measurement).map(|m| m.name.clone());
-    Failing {
-        measurement: name.unwrap_or_default(),
-        times: reasons.len(),
-        reason: reasons.last().map(|reason| (*reason).clone()).unwrap_or_default(),
-    }
-}
-
-/// The evaluations of a measurement that were asked for.
-fn of<J: Journal>(study: &Study<J>, measurement: usize) -> impl Iterator<Item = &Evaluation> {
-    study.evaluations().iter().filter(move |e| e.asked && e.measurement == Some(measurement))
 }
 
 #[cfg(test)]
@@ -275,7 +244,7 @@ mod tests {
             _ => Never,
         };
         let mut asked = vec![];
-        for _ in 0..TRIALS {
+        for _ in 0..file.run.trials {
             assert_eq!(on_trial(&file, &study, &[]), Granted);
             asked.push(study.ask_where(only_mass).unwrap().unwrap().evaluation);
         }
@@ -289,14 +258,9 @@ mod tests {
         assert_eq!(on_trial(&file, &study, &[]), Never);
         let limits = Limits::new(&file.budget, &file.run, vec![]).with_trials(vec![]);
         assert_eq!(limits.permission(&study, &[1]), Granted, "others go on");
-        let failing = limits.failing(&study).unwrap();
-        let words = "mass failed 3 times and never gave a value, last because crash 2; mend the \
-                     command, then `unyoke retry`";
-        assert_eq!(failing.to_string(), words);
         study.retry(asked[0]).unwrap();
         assert_eq!(on_trial(&file, &study, &[]), Later);
         study.tell(asked[0], 1.5).unwrap();
         assert_eq!(on_trial(&file, &study, &[]), Granted);
-        assert_eq!(limits.failing(&study), None);
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use unyoke::Design;
 
+use super::failing::Failing;
 use crate::process::Measured;
 
 /// Something that happened in a run.
@@ -56,7 +57,8 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
-    /// A measurement failed from the start, every time: it is not asked for any more.
+    /// A measurement failed from the start, every time: it is not asked for any more. If nothing else
+    /// gives its outputs, the run ends.
     Failing(Failing),
     /// Others make the first evaluations of a measurement. More are begun once one has succeeded.
     OnTrial {
@@ -152,6 +154,8 @@ pub struct Summary {
     pub spent: f64,
     /// What was computed to choose evaluations.
     pub suggestions: Suggestions,
+    /// A measurement that gave no value so far, of an output of which no value is known.
+    pub failing: Option<Failing>,
 }
 
 /// How often a suggestion was computed, which may take long.
@@ -164,7 +168,7 @@ pub struct Suggestions {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Ending {
     /// Nothing that is still possible fits into the budget.
@@ -182,7 +186,8 @@ pub enum Ending {
         /// Why.
         reason: String,
     },
-    /// A measurement failed from the start, every time.
+    /// A measurement never gave a value of an output that nothing else gives. What is left of the
+    /// budget could not be spent on anything useful.
     Failing(Failing),
 }
 
@@ -190,37 +195,16 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Budget => write!(f, "nothing more fits into the budget"),
-            Self::WallTime => write!(f, "the time is over"),
+            Self::WallTime => write!(f, "the time limit is reached"),
             Self::Exhausted => write!(f, "every design was evaluated"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::CannotStart { measurement, reason } => {
                 write!(f, "{measurement} cannot be measured: {reason}")
             }
-            Self::Failing(failing) => write!(f, "{failing}"),
+            Self::Failing(failing) => {
+                write!(f, "{failing}, last because {}; {}", failing.reason, failing.remedy())
+            }
         }
-    }
-}
-
-/// A measurement that failed from the start, every time: its command is broken, as far as anybody can
-/// tell, and not the designs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failing {
-    /// The measurement.
-    pub measurement: String,
-    /// How often it failed.
-    pub times: usize,
-    /// Why, the last time.
-    pub reason: String,
-}
-
-impl fmt::Display for Failing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { measurement, times, reason } = self;
-        write!(
-            f,
-            "{measurement} failed {times} times and never gave a value, last because {reason}; mend \
-             the command, then `unyoke retry`"
-        )
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const FILE: &[&str] = &[
 ];
 pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm", "store"];
 pub(super) const BUDGET: &[&str] = &["cost", "wall_time", "evaluations"];
-pub(super) const RUN: &[&str] = &["slots"];
+pub(super) const RUN: &[&str] = &["slots", "trials"];
 pub(super) const INITIAL: &[&str] = &["designs", "per_measurement", "per_objective"];
 pub(super) const ENGINE: &[&str] = &[
     "weights",

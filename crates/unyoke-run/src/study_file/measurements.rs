@@ -119,7 +119,7 @@ fn unread(section: &'static str, name: &str, setting: &Setting<'_>) -> Measureme
 fn refuse_half(table: &Table<'_>, other: &str, found: &mut Findings) {
     for entry in fields::RUNNING.iter().chain(&["cost"]).filter_map(|name| table.get(name)) {
         let message =
-            format!("{} makes no sense: {other:?} measures {:?}", entry.path, table.name());
+            format!("{} is not allowed here: {other:?} measures {:?}", entry.path, table.name());
         let diagnostic = Diagnostic::new(entry.key, message).label("remove this");
         found.add(diagnostic.help("what is measured alone as well needs both cost and command"));
     }
@@ -198,7 +198,8 @@ fn command(
 fn refuse_shell(entry: &Entry<'_>, found: &mut Findings) {
     let parts: Vec<String> =
         entry.as_text().split_whitespace().map(|part| format!("{part:?}")).collect();
-    let message = format!("{} must be a list: there is no shell to take it apart", entry.path);
+    let message =
+        format!("{} must be a list of arguments: commands are run without a shell", entry.path);
     let diagnostic = Diagnostic::new(entry.place(), message).label("expected a list of texts");
     found.add(diagnostic.help(format!("command = [{}]", parts.join(", "))));
 }

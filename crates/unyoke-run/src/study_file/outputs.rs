@@ -74,7 +74,7 @@ fn model(output: &mut Output, table: &Table<'_>, found: &mut Findings) {
 fn refuse_beside_formula(table: &Table<'_>, found: &mut Findings) {
     let others = ["scale", "noise", "priors", "hyper"].iter().chain(fields::RUNNING);
     for entry in others.chain(&["cost"]).filter_map(|name| table.get(name)) {
-        let message = format!("{} makes no sense beside a formula", entry.path);
+        let message = format!("{} cannot be combined with a formula", entry.path);
         found.add(Diagnostic::new(entry.key, message).label("remove this, or the formula"));
     }
 }
@@ -83,7 +83,7 @@ fn refuse_beside_formula(table: &Table<'_>, found: &mut Findings) {
 fn direction(table: &Table<'_>, found: &mut Findings) -> Direction {
     let entry = match (table.get("direction"), table.get("goal")) {
         (Some(_), Some(goal)) => {
-            let message = format!("{} says again what direction says", goal.path);
+            let message = format!("{} repeats direction", goal.path);
             found.add(Diagnostic::new(goal.key, message).label("remove this"));
             None
         }
@@ -108,7 +108,7 @@ fn limit(table: &Table<'_>, found: &mut Findings) -> Role {
             Role::AtMost(0.0)
         }
         (Some(_), Some(second)) => {
-            let message = format!("{} stands beside at_most", second.path);
+            let message = format!("{} cannot be combined with at_most", second.path);
             let diagnostic = Diagnostic::new(second.key, message).label("a second limit");
             found.add(diagnostic.help("a constraint has one limit; add another for the second"));
             Role::AtMost(0.0)

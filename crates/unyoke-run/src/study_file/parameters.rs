@@ -75,7 +75,7 @@ fn step(table: &Table<'_>, low: Option<f64>, found: &mut Findings) -> Option<f64
     let digits = match (table.get("step"), table.get("digits")) {
         (step, None) => return step.and_then(|entry| entry.number(found)),
         (Some(_), Some(digits)) => {
-            let message = format!("{} stands beside step", digits.path);
+            let message = format!("{} cannot be combined with step", digits.path);
             found.add(Diagnostic::new(digits.key, message).label("remove one of them"));
             return None;
         }
@@ -129,7 +129,7 @@ pub(super) fn scale(table: &Table<'_>, found: &mut Findings) -> Option<Scale> {
 
 fn refuse_beside(table: &Table<'_>, fields: &[&str], what: &str, found: &mut Findings) {
     for entry in fields.iter().filter_map(|field| table.get(field)) {
-        let message = format!("{} makes no sense for {what}", entry.path);
+        let message = format!("{} does not apply to {what}", entry.path);
         found.add(Diagnostic::new(entry.key, message).label("remove this, or change the type"));
     }
 }
@@ -137,7 +137,7 @@ fn refuse_beside(table: &Table<'_>, fields: &[&str], what: &str, found: &mut Fin
 /// Notes a name that no process could be told.
 pub(super) fn refuse_nul(entry: &Entry<'_>, found: &mut Findings) {
     if entry.name.contains('\0') {
-        let message = format!("the name {:?} holds a NUL character", entry.name);
+        let message = format!("the name {:?} contains a NUL character", entry.name);
         found.add(Diagnostic::new(entry.key.clone(), message).label("NUL inside"));
     }
 }

@@ -23,11 +23,17 @@ pub struct Budget {
     pub evaluations: BTreeMap<String, u64>,
 }
 
+/// How often a measurement is tried that has never worked, by default.
+const TRIALS: usize = 3;
+
 /// How evaluations are run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSettings {
     /// Evaluations at once, of all measurements together.
     pub slots: usize,
+    /// Evaluations of a measurement that has never given a value: if so many have failed, its command
+    /// counts as broken.
+    pub trials: usize,
     /// How each measurement is made, in the order of the problem.
     pub measurements: Vec<MeasurementRun>,
 }
@@ -125,11 +131,16 @@ pub(super) fn budget(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) 
     }
 }
 
-/// Evaluations at once.
-pub(super) fn slots(root: &Table<'_>, found: &mut Findings) -> usize {
+/// `[run]`, with the measurements that are made.
+pub(super) fn run(
+    root: &Table<'_>,
+    measurements: Vec<MeasurementRun>,
+    found: &mut Findings,
+) -> RunSettings {
     let table = section(root, "run", fields::RUN, found);
-    let slots = table.and_then(|table| table.get("slots"));
-    slots.and_then(|entry| entry.count(found)).unwrap_or(1)
+    let mut count = |name: &str| table.as_ref()?.get(name)?.count(found);
+    let (slots, trials) = (count("slots"), count("trials"));
+    RunSettings { slots: slots.unwrap_or(1), trials: trials.unwrap_or(TRIALS), measurements }
 }
 
 /// `[initial]` and `[engine]`.
@@ -171,7 +182,7 @@ fn initial(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Initial
     };
     let entry = match (table.get("per_measurement"), table.get("per_objective")) {
         (Some(_), Some(second)) => {
-            let message = format!("{} says again what per_measurement says", second.path);
+            let message = format!("{} repeats per_measurement", second.path);
             found.add(Diagnostic::new(second.key, message).label("remove this"));
             None
         }

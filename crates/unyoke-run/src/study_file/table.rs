@@ -335,7 +335,7 @@ impl<'t> Entry<'t> {
     /// Text that can be handed to a process.
     fn without_nul(&self, text: &'t str, found: &mut Findings) -> Option<&'t str> {
         if text.contains('\0') {
-            let message = "holds a NUL character, which cannot be passed to a command";
+            let message = "contains a NUL character, which cannot be passed to a command";
             self.refuse(message, "NUL inside", found);
             return None;
         }

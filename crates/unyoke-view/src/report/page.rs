@@ -40,7 +40,7 @@ impl StudyReport {
         let file = self.background.study_file.as_ref();
         let pairs = [
             ("Study file", file.cloned()),
-            ("Kept in", Some(self.background.store.clone())),
+            ("Stored in", Some(self.background.store.clone())),
             ("Algorithm", Some(self.algorithm.clone())),
             ("Seed", Some(self.seed.to_string())),
             ("Unyoke", Some(self.version.clone())),

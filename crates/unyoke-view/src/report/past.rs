@@ -1,6 +1,7 @@
-//! What was expected of continuing at moments of the past, computed from the journal as it was then.
+//! What was expected of continuing at moments of the past, computed from the journal as it was then; and
+//! what was measured of all objectives.
 
-use unyoke::{Direction, Event, Journal, MemoryJournal, Record, Study};
+use unyoke::{Design, Direction, Event, Journal, MemoryJournal, Output, Record, Status, Study};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 
@@ -57,6 +58,34 @@ fn moment(records: &[Record]) -> unyoke::Result<Past> {
     Ok(Past { spent: then.spent(), gain_per_cost, front: front(&then, POINTS)? })
 }
 
+/// Values of all objectives at designs where all that are not formulas were measured, the last one of
+/// each.
+pub(super) fn measured<J: Journal>(study: &Study<J>) -> unyoke::Result<Vec<Vec<f64>>> {
+    let objectives: Vec<(usize, &Output)> = study.problem().objectives().collect();
+    let mut designs: Vec<(&Design, Vec<Option<f64>>)> = vec![];
+    for evaluation in study.evaluations() {
+        if !matches!(evaluation.status, Status::Completed(_)) {
+            continue;
+        }
+        let at = designs.iter().position(|(design, _)| *design == &evaluation.design);
+        let at = match at {
+            Some(at) => at,
+            None => {
+                let formula = |(_, output): &(usize, &Output)| {
+                    study.formula_value(&output.name, &evaluation.design)
+                };
+                let values = objectives.iter().map(formula).collect::<unyoke::Result<_>>()?;
+                designs.push((&evaluation.design, values));
+                designs.len() - 1
+            }
+        };
+        for (value, (place, _)) in designs[at].1.iter_mut().zip(&objectives) {
+            *value = evaluation.reading(*place).map(|reading| reading.value).or(*value);
+        }
+    }
+    Ok(designs.into_iter().filter_map(|(_, values)| values.into_iter().collect()).collect())
+}
+
 /// The share of a box around all fronts that each of them dominates.
 fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
     let Some(objectives) = fronts.first().map(|front| front.objectives().collect::<Vec<_>>())
@@ -72,7 +101,10 @@ fn hypervolumes(fronts: &[&FrontView]) -> unyoke::Result<Vec<f64>> {
         objectives.iter().zip(&sides).map(|(o, side)| share(o, *side, point)).collect()
     };
     let volume = |front: &&FrontView| -> unyoke_math::Result<f64> {
-        let points = Points::from_rows(sides.len(), front.points.iter().map(row))?;
+        // A design at which a formula has no value dominates nothing.
+        let has_values = |row: &Vec<f64>| row.iter().all(|share| share.is_finite());
+        let rows = front.points.iter().map(row).filter(has_values);
+        let points = Points::from_rows(sides.len(), rows)?;
         hypervolume(&points, &vec![0.0; sides.len()])
     };
     fronts.iter().map(|front| Ok(volume(front)?)).collect()
@@ -97,7 +129,7 @@ fn side(objective: &OutputView, points: &[&PointView]) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::front::ForecastView;
-    use unyoke::{Design, Role};
+    use unyoke::Role;
 
     #[test]
     fn a_front_that_dominates_more_of_the_box_has_the_larger_volume() {
@@ -119,10 +151,12 @@ mod tests {
             outputs: vec![objective("f", Direction::Minimise), objective("g", Direction::Maximise)],
             points,
         };
+        let mut undefined = point(0.0, 20.0);
+        undefined.outputs.remove("g");
         // The box is f from 4 down to 0 and g from 10 up to 20.
         let fronts = [
             front(vec![point(4.0, 10.0)]),
-            front(vec![point(2.0, 15.0)]),
+            front(vec![point(2.0, 15.0), undefined]),
             front(vec![point(0.0, 15.0), point(2.0, 20.0)]),
         ];
         assert_eq!(hypervolumes(&fronts.each_ref()).unwrap(), [0.0, 0.25, 0.75]);

@@ -26,7 +26,7 @@ impl StudyReport {
         Some(trade_offs_figure(&TradeOffs {
             objectives: objectives.iter().map(|objective| objective.title()).collect(),
             predicted: front.points.iter().map(predicted).collect(),
-            measured: self.measured(),
+            measured: self.measured.clone(),
         }))
     }
 
@@ -86,24 +86,6 @@ impl StudyReport {
             Some(Payment { measurement, spent, cost: e.spent, values })
         })
         .collect()
-    }
-
-    /// Values at designs where all objectives were measured, the last one of each.
-    pub(super) fn measured(&self) -> Vec<Vec<f64>> {
-        let objectives: Vec<&OutputView> = self.objectives().collect();
-        let mut designs: Vec<(&unyoke::Design, Vec<Option<f64>>)> = vec![];
-        for evaluation in self.evaluations.iter().filter(|e| !e.values.is_empty()) {
-            let at = designs.iter().position(|(design, _)| *design == &evaluation.design);
-            let at = at.unwrap_or_else(|| {
-                designs.push((&evaluation.design, vec![None; objectives.len()]));
-                designs.len() - 1
-            });
-            for (value, objective) in designs[at].1.iter_mut().zip(&objectives) {
-                let reading = evaluation.values.get(&objective.name);
-                *value = reading.map(|reading| reading.value).or(*value);
-            }
-        }
-        designs.into_iter().filter_map(|(_, values)| values.into_iter().collect()).collect()
     }
 }
 

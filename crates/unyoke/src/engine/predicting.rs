@@ -6,6 +6,7 @@ use crate::design::Design;
 use crate::discretise::{self, best_utility};
 use crate::error::Result;
 use crate::model::Model;
+use crate::model::known::Known;
 use crate::problem::Scale;
 use crate::recommend::{
     Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
@@ -80,10 +81,23 @@ impl Engine<'_> {
         designs.iter().map(score).collect()
     }
 
+    /// See [`Study::formula_value`](crate::Study::formula_value).
+    pub(crate) fn formula_value(&self, k: usize, design: &Design) -> Result<Option<f64>> {
+        let space = &self.history.space;
+        let x = space.encode(design)?;
+        let known = Known::new(self.problem(), space, k)?;
+        Ok(known.and_then(|known| known.at(&x)).map(|value| space.to_user(k, value)))
+    }
+
     fn front_point(&self, model: &Model, x: &[f64]) -> Result<FrontPoint> {
         let space = &self.history.space;
         let forecast = |k: usize| -> Result<Forecast> {
             let belief = model.belief(k);
+            if let Some(known) = &belief.known {
+                // Not by way of standardised values, which would round it.
+                let value = known.at(x).map_or(f64::NAN, |value| space.to_user(k, value));
+                return Ok(Forecast::of_formula(value));
+            }
             let Prediction { mean, variance } = belief.predict(x)?;
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
             let at = |z: f64| space.to_user(k, belief.map.restore(z));
@@ -101,7 +115,7 @@ impl Engine<'_> {
                 low,
                 high,
                 measured: here.map(|(_, reading)| reading.value).collect(),
-                is_formula: belief.known.is_some(),
+                is_formula: false,
             })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;

@@ -1,0 +1,3 @@
+from wing import area
+
+print(40 + area)

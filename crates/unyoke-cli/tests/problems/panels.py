@@ -1,0 +1,3 @@
+from wing import lift
+
+print(lift)

@@ -1,0 +1,3 @@
+from wing import chord, span
+
+print(2 * span**2 / chord)
