@@ -1,6 +1,6 @@
 //! Experiments with correlated outputs; `docs/correlated.md` has what they print.
 //!
-//! `cargo run --release -p unyoke-math --example correlated -- errors|choice|times`
+//! `cargo run --release -p unyoke-math --example correlated -- errors|choice|three|times`
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -46,9 +46,10 @@ fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("errors") => errors(),
         Some("choice") => choice(),
+        Some("three") => three(),
         Some("times") => times(),
         _ => {
-            println!("one of: errors, choice, times");
+            println!("one of: errors, choice, three, times");
             Ok(())
         }
     }
@@ -227,6 +228,53 @@ fn choice() -> Result<()> {
     Ok(())
 }
 
+/// Three functions, f_k = ±√|r| g₀ + √(1 − |r|) g_k, the second turned round where r < 0.
+fn draw_three(correlation: f64, counts: [usize; 3], seed: u64) -> Result<Vec<Data>> {
+    let mut rng = Rng::new(seed, 18);
+    let (common, rest) = (correlation.abs().sqrt(), (1.0 - correlation.abs()).sqrt());
+    let mut latents = vec![];
+    for q in 0..4 {
+        let mut loadings = vec![0.0; 3];
+        match q {
+            0 => loadings.copy_from_slice(&[common, correlation.signum() * common, common]),
+            _ => loadings[q - 1] = rest,
+        }
+        let lengthscales = (0..2).map(|_| 0.2 + 0.6 * rng.uniform()).collect();
+        latents.push(Latent { lengthscales, loadings, own: vec![0.0; 3] });
+    }
+    let hyper = Hyper { latents, noises: vec![0.0; 3], means: vec![0.0; 3] };
+    let points = sobol::cube(2, counts.iter().sum(), seed)?;
+    let joint = hyper.condition(FAMILY, &[0; 3].map(|_| Data::empty(2)))?.joint(&points)?;
+    let normals: Vec<f64> = (0..3 * points.len()).map(|_| rng.normal()).collect();
+    let sample = joint.sample(&Points::from_flat(normals.len(), normals)?)?;
+    let mut data = vec![];
+    for (k, values) in sample.row(0).chunks_exact(points.len()).enumerate() {
+        let start: usize = counts[..k].iter().sum();
+        let rows: Vec<usize> = (start..start + counts[k]).collect();
+        let values = rows.iter().map(|&i| values[i]).collect();
+        data.push(standardised(&points.select(&rows), values)?.0);
+    }
+    Ok(data)
+}
+
+fn three() -> Result<()> {
+    println!("counts, r | gain: least, median, 90 %, most | preferred");
+    for counts in [[20, 10, 10], [40, 20, 15]] {
+        for correlation in [0.0, 0.8, -0.8] {
+            let gain =
+                |seed| Ok(fit(&draw_three(correlation, counts, seed)?, 0.0)?.correlated.gain);
+            let mut gains = (0..CASES).map(gain).collect::<Result<Vec<f64>>>()?;
+            gains.sort_by(f64::total_cmp);
+            let preferred = gains.iter().filter(|g| **g > MARGIN).count();
+            println!(
+                "{counts:?} {correlation:4} | {:5.2} {:5.2} {:5.2} {:5.2} | {preferred}/{CASES}",
+                gains[0], gains[20], gains[35], gains[39]
+            );
+        }
+    }
+    Ok(())
+}
+
 fn times() -> Result<()> {
     for (dim, cheap, expensive) in [(2, 60, 20), (6, 60, 20), (2, 200, 200), (6, 200, 200)] {
         let kind = Kind { dim, cheap, expensive, correlation: 0.8, noise: 0.0 };
@@ -243,6 +291,11 @@ fn times() -> Result<()> {
         let start = Instant::now();
         both.fit(&data, &alone, Some(&fit.hyper), &search)?;
         let warm = start.elapsed();
+        let start = Instant::now();
+        for _ in 0..20 {
+            both.log_posterior(&data, &fit.hyper)?;
+        }
+        let density = start.elapsed() / 20;
         let start = Instant::now();
         let model = fit.hyper.condition(FAMILY, &data)?;
         let set = model.fixed_set(&sobol::cube(dim, 121, 3)?)?;
@@ -264,7 +317,7 @@ fn times() -> Result<()> {
         let with_gradient = start.elapsed() / 200;
         println!(
             "D = {dim}, {cheap} + {expensive} rows: independent fits {independent:.1?}, correlated \
-             {cold:.1?} (again, warm {warm:.1?}), set of 121 {setup:.1?}, query {query:.1?}, with \
+             {cold:.1?} (again, warm {warm:.1?}), density {density:.1?}, set of 121 {setup:.1?}, query {query:.1?}, with \
              gradient {with_gradient:.1?}; gain {:.1}",
             fit.gain
         );

@@ -125,6 +125,9 @@ impl Hyper {
     /// Fails unless all has the right shape and every number is possible.
     fn check(&self) -> Result<()> {
         let outputs = self.outputs();
+        if self.latents.is_empty() {
+            return Err(Error::Shape { what: "latent processes", expected: 1, found: 0 });
+        }
         check_shape("noise variances of the outputs", outputs, self.noises.len())?;
         check_finite("prior means", &self.means)?;
         self.noises.iter().try_for_each(|&noise| check_noise(noise))?;
@@ -289,7 +292,7 @@ impl Coregional {
         self.means.len()
     }
 
-    /// Number of inputs; 0 where there is no latent process.
+    /// Number of inputs.
     pub fn dim(&self) -> usize {
         self.parts.first().map_or(0, |part| part.kernel.dim())
     }
@@ -572,7 +575,7 @@ impl Coregional {
             for ((c, &output), covariance) in
                 out.iter_mut().zip(&self.outputs).zip(&seen.covariances)
             {
-                *c = mixing[output].mul_add(*covariance, *c);
+                *c += mixing[output] * covariance;
             }
         }
     }
@@ -651,7 +654,7 @@ fn prior_covariance(parts: &[Part], outputs: &[usize], noises: &[f64]) -> Matrix
             let mixing = part.mixing.col(outputs[j]);
             let rows = covariance.col_mut(j)[j..].iter_mut().zip(&kernel.col(j)[j..]);
             for ((k, value), &output) in rows.zip(&outputs[j..]) {
-                *k = mixing[output].mul_add(*value, *k);
+                *k += mixing[output] * value;
             }
         }
     }

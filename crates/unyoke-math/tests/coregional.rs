@@ -681,6 +681,7 @@ fn impossible_arguments_are_typed_errors() {
         refused(&|hyper| hyper.latents[0].loadings[0] = bad);
     }
     refused(&|hyper| hyper.means[0] = f64::NAN);
+    refused(&|hyper| hyper.latents.clear());
     refused(&|hyper| hyper.latents[0].loadings.truncate(1));
     refused(&|hyper| hyper.latents[0].own.truncate(1));
     refused(&|hyper| hyper.noises.truncate(1));

@@ -17,21 +17,22 @@
 //!   largest at correlation 0, and zero at correlation ±1, where values of one output would leave
 //!   nothing to learn about the other.
 //!
-//! What is more in this model, loadings and kernels of more than one length scale, has density 1 at the
-//! independent models, not a normalised one: what it costs to be free is the [`MARGIN`] by which the
-//! log posterior has to be larger. Twice the margin is the likelihood ratio that data without
-//! correlation exceed about once in a thousand times for each free loading.
+//! What is more in this model, loadings and kernels with more than one set of length scales, has
+//! density 1 at the independent models, not a normalised one. What this freedom has to be worth is the
+//! [`MARGIN`]: correlations are believed where the gain exceeds it. For one free parameter, twice the
+//! gain is about χ² with one degree of freedom where there is no correlation, and exceeds 10 once in
+//! 600 times; `docs/correlated.md` has how often it does, and what the choice is worth.
 
 use super::likelihood::{Rows, Terms};
 use super::{Hyper, Latent, check_data};
 use crate::data::Data;
-use crate::error::{Error, Result, check_positive, check_shape};
+use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::fit::{
     self, LARGEST_NOISE, LENGTHSCALE_RANGE, Lengthscales, Mean, Noise, OUTPUTSCALE_RANGE, Search,
 };
 use crate::gamma::Gamma;
 use crate::kernel::Family;
-use crate::optimize::{self, Bounds};
+use crate::optimize::{self, Bounds, Stopping};
 use crate::points::Points;
 use crate::sobol;
 
@@ -41,6 +42,10 @@ pub const MARGIN: f64 = 5.0;
 
 /// Exponent of the prior of the part of its variance that an output has to itself.
 const OWN_EXPONENT: f64 = 0.5;
+
+/// Iterations after which only the best climbs go on, and how many of them.
+const FIRST_ITERATIONS: usize = 20;
+const FINALISTS: usize = 2;
 
 /// Correlated outputs before their hyper-parameters are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,10 +103,12 @@ impl Model {
 
     /// Log posterior density and its gradient at `hyper`.
     ///
-    /// Fitted means are taken at their best values given the rest, whatever `hyper` holds.
+    /// Fitted means are taken at their best values given the rest, whatever `hyper` holds. Fails where
+    /// an output has no variance of its own, and so the density is zero.
     pub fn log_posterior(&self, data: &[Data], hyper: &Hyper) -> Result<LogPosterior> {
         let problem = Problem::new(self, data)?;
         problem.check(hyper)?;
+        check_own(hyper)?;
         let terms = problem.terms(hyper)?;
         let prior = problem.prior(&terms.hyper);
         let mut likelihood = terms.with_gradient();
@@ -165,10 +172,16 @@ impl Model {
             |theta: &[f64], gradient: &mut [f64]| problem.climb(theta, gradient).unwrap_or(f64::NAN)
         };
         let bounds = &problem.space.bounds;
-        let optima = optimize::maximize_each(objective, &starts, bounds, &search.stopping)?;
+        let iterations = FIRST_ITERATIONS.min(search.stopping.iterations);
+        let first = Stopping { iterations, ..search.stopping.clone() };
+        let optima = optimize::maximize_each(objective, &starts, bounds, &first)?;
+        let values: Vec<f64> = optima.iter().map(|optimum| optimum.value).collect();
+        let ahead = optimize::largest(&values, FINALISTS).into_iter().map(|i| &optima[i].x);
+        let ahead = Points::from_rows(bounds.dim(), ahead)?;
+        let optima = optimize::maximize_each(objective, &ahead, bounds, &search.stopping)?;
         let best = optimize::best(optima).map(|optimum| problem.hyper(&optimum.x));
-        // The independent fits themselves are a stationary point no climb from elsewhere reaches.
-        let candidates = best.into_iter().chain([alone]);
+        // Own variances of exactly zero, as the independent fits have, are not in the space searched.
+        let candidates = best.into_iter().chain(warm.cloned()).chain([alone]);
         let fits = candidates.filter_map(|hyper| problem.finish(&hyper, independent).ok());
         let best = fits.reduce(
             |best, next| {
@@ -252,7 +265,7 @@ impl<'a> Problem<'a> {
     fn finish(&self, hyper: &Hyper, independent: &[fit::Fit]) -> Result<Fit> {
         let terms = self.terms(hyper)?;
         let log_posterior = terms.value + terms.known_replicates() + self.prior(&terms.hyper).value;
-        check_finite_value(log_posterior)?;
+        check_finite("log posterior", &[log_posterior])?;
         let mut hyper = terms.hyper;
         for latent in &mut hyper.latents {
             let first = latent.loadings.iter().find(|a| **a != 0.0);
@@ -322,8 +335,11 @@ fn agreed<T: PartialEq>(
     }
 }
 
-fn check_finite_value(value: f64) -> Result<()> {
-    crate::error::check_finite("log posterior", &[value])
+/// Fails unless each output has some variance of its own.
+fn check_own(hyper: &Hyper) -> Result<()> {
+    let own = |k: usize| hyper.latents.iter().map(|latent| latent.own[k]).sum::<f64>();
+    (0..hyper.outputs())
+        .try_for_each(|k| check_positive("variance that an output has to itself", own(k)))
 }
 
 /// `sum ← sum + terms`.
@@ -639,4 +655,90 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
         (pairs().map(|(a, _)| squares(a)).sum(), pairs().map(|(_, b)| squares(b)).sum());
     let correlation = products / (in_a.sqrt() * in_b.sqrt());
     if correlation.is_finite() { correlation } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Rng;
+
+    fn model(noise: Noise) -> fit::Model {
+        fit::Model {
+            family: Family::Matern52,
+            lengthscales: Lengthscales::PerInput,
+            lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+            outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
+            noise,
+            mean: Mean::Fitted,
+        }
+    }
+
+    fn data(rng: &mut Rng, count: usize, f: impl Fn(&[f64]) -> f64) -> Data {
+        let points = (0..count).map(|_| [rng.uniform(), rng.uniform()]);
+        let points = Points::from_rows(2, points).unwrap();
+        let values: Vec<f64> = points.rows().map(f).collect();
+        Data::new(&points, &values).unwrap()
+    }
+
+    #[test]
+    fn gradients_in_the_coordinates_of_the_search_match_finite_differences() {
+        let mut rng = Rng::new(1, 0);
+        let fitted = Noise::Fitted { prior: Some(Gamma::new(1.1, 0.05).unwrap()), lower: 1e-4 };
+        let noises = [fitted, Noise::Fixed(0.1), fitted];
+        let outputs: Vec<fit::Model> = noises.iter().map(|noise| model(*noise)).collect();
+        let waves = |shift: f64| move |x: &[f64]| (5.0 * x[0] + shift).sin() + x[1];
+        let rows = [(9, 0.0), (4, 2.0), (1, 1.0)];
+        let all: Vec<Data> = rows.iter().map(|&(n, s)| data(&mut rng, n, waves(s))).collect();
+        let model = Model { latents: 2, ..Model::new(outputs) };
+        let problem = Problem::new(&model, &all).unwrap();
+        let dim = problem.space.bounds.dim();
+        assert_eq!(dim, 2 * 2 + 3 + 2 * 3 + 2 * 3 + 2);
+        let theta: Vec<f64> = (0..dim).map(|_| 0.1 + 0.8 * rng.uniform()).collect();
+        let mut gradient = vec![0.0; dim];
+        problem.climb(&theta, &mut gradient).unwrap();
+        for (i, found) in gradient.iter().enumerate() {
+            let at = |h: f64| {
+                let mut moved = theta.clone();
+                moved[i] += h;
+                problem.climb(&moved, &mut vec![0.0; dim]).unwrap()
+            };
+            let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let error = (found - expected).abs();
+            assert!(error < 1e-7 * (1.0 + expected.abs()), "{i}: {found} for {expected}");
+        }
+        let there = problem.hyper(&theta);
+        let (value, again) = (problem.value(&there).unwrap(), problem.space.theta(&there));
+        assert!((problem.value(&problem.hyper(&again)).unwrap() - value).abs() < 1e-10);
+    }
+
+    #[test]
+    fn signs_are_found_where_no_design_is_shared() {
+        let mut rng = Rng::new(2, 0);
+        let models = vec![model(Noise::Fixed(1e-4)); 3];
+        let all = [
+            data(&mut rng, 20, |x| (4.0 * x[0]).sin() + x[1]),
+            data(&mut rng, 8, |x| -(4.0 * x[0]).sin() - x[1]),
+            data(&mut rng, 8, |x| 2.0 * (4.0 * x[0]).sin() + 2.0 * x[1]),
+        ];
+        let search = Search::default();
+        let fit = |(model, data): (&fit::Model, &Data)| model.fit(data, None, &search).unwrap();
+        let alone: Vec<fit::Fit> = models.iter().zip(&all).map(fit).collect();
+        let model = Model::new(models);
+        let problem = Problem::new(&model, &all).unwrap();
+        let signs = problem.signs(&problem.independent(&alone).unwrap()).unwrap();
+        assert_eq!(signs[0], [1.0, -1.0, 1.0]);
+        assert!(signs.len() >= 3 && signs.iter().all(|signs| signs[0] == 1.0));
+    }
+
+    #[test]
+    fn an_output_without_variance_of_its_own_has_no_posterior_density() {
+        let mut rng = Rng::new(3, 0);
+        let all = [data(&mut rng, 4, |x| x[0]), data(&mut rng, 3, |x| x[1])];
+        let latent =
+            Latent { lengthscales: vec![0.5; 2], loadings: vec![1.0; 2], own: vec![0.0, 0.1] };
+        let hyper = Hyper { latents: vec![latent; 2], noises: vec![0.1; 2], means: vec![0.0; 2] };
+        let model = Model::new(vec![model(Noise::Fixed(0.1)); 2]);
+        let found = model.log_posterior(&all, &hyper);
+        assert!(matches!(found, Err(Error::OutOfRange { .. })), "{found:?}");
+    }
 }

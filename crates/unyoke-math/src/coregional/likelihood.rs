@@ -9,7 +9,7 @@
 //! and replicates add what they do for one output ([`crate::fit`]). Best prior means, given the rest,
 //! solve the normal equations of generalised least squares and are put in exactly.
 
-use super::{Hyper, Latent, check_data, jitter_unit};
+use super::{Hyper, Latent, add_multiple, check_data, jitter_unit};
 use crate::data::{Data, LN_TAU};
 use crate::error::{Result, check_shape};
 use crate::fit::{Mean, check_noise, known_replicates, replicate_derivative, replicate_term};
@@ -245,9 +245,7 @@ fn covariance(rows: &Rows<'_>, pairs: &[Pairs], hyper: &Hyper) -> Matrix {
             for (k, block) in rows.below(j) {
                 let here = start + block.start - j - 1..start + block.end - j - 1;
                 let mixing = latent.mixing.get(k, own);
-                for (c, value) in column[block].iter_mut().zip(&latent.covariances[here]) {
-                    *c = mixing.mul_add(*value, *c);
-                }
+                add_multiple(&mut column[block], mixing, &latent.covariances[here]);
             }
         }
         let noise = rows.data[own].noise(j - rows.blocks[own].start, hyper.noises[own]);
