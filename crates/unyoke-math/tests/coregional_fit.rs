@@ -87,16 +87,19 @@ fn independent_functions_are_found_independent_in_nearly_all_cases() {
 
 #[test]
 fn correlations_are_found_with_their_sign_once_data_suffice() {
-    let mut preferred = 0;
+    let mut found = vec![];
     for seed in 0..40 {
-        let correlation = if seed % 2 == 0 { 0.8 } else { -0.8 };
+        let correlation = if seed % 2 == 0 { 0.8f64 } else { -0.8 };
         let fit = fitted(&noiseless(), &drawn(correlation, 60, 25, seed));
         if fit.is_preferred() {
-            preferred += 1;
-            assert!(fit.hyper.correlation(0, 1) * correlation > 0.3, "{:?}", fit.hyper);
+            found.push(fit.hyper.correlation(0, 1) * correlation.signum());
         }
     }
-    assert!(preferred >= 30, "{preferred} of 40");
+    found.sort_by(f64::total_cmp);
+    assert!(found.len() >= 30, "{} of 40", found.len());
+    // Single samples of a process with correlation 0.8 may look less correlated, but not opposed.
+    let median = found[found.len() / 2];
+    assert!(found[0] > 0.3 && (0.75..0.85).contains(&median), "{found:?}");
 }
 
 #[test]
