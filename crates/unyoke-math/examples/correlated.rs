@@ -1,6 +1,7 @@
 //! Experiments with correlated outputs; `docs/correlated.md` has what they print.
 //!
-//! `cargo run --release -p unyoke-math --example correlated -- errors|choice|three|times`
+//! `cargo run -p unyoke-math --example correlated -- errors|choice|three|times`, the last with
+//! `--release`.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
