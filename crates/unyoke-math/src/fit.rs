@@ -144,9 +144,9 @@ impl Default for Search {
 }
 
 /// Widest range of hyper-parameters that the search considers.
-const LENGTHSCALE_RANGE: [f64; 2] = [1e-3, 1e3];
-const OUTPUTSCALE_RANGE: [f64; 2] = [1e-4, 1e4];
-const LARGEST_NOISE: f64 = 1e3;
+pub(crate) const LENGTHSCALE_RANGE: [f64; 2] = [1e-3, 1e3];
+pub(crate) const OUTPUTSCALE_RANGE: [f64; 2] = [1e-4, 1e4];
+pub(crate) const LARGEST_NOISE: f64 = 1e3;
 
 impl Model {
     /// Log posterior density and its gradient at `hyper`.
@@ -194,7 +194,7 @@ impl Model {
     }
 
     /// The noise variance to take where it is to be fitted and no observation depends on it.
-    fn typical_noise(&self, data: &Data) -> Option<f64> {
+    pub(crate) fn typical_noise(&self, data: &Data) -> Option<f64> {
         match self.noise {
             Noise::Fitted { lower, .. } if data.all_known() => {
                 let typical = data.typical_known_noise()?;
@@ -256,7 +256,7 @@ impl Model {
         check_shape("length scales", expected, hyper.lengthscales.len())
     }
 
-    fn lengthscale_count(&self, dim: usize) -> usize {
+    pub(crate) fn lengthscale_count(&self, dim: usize) -> usize {
         match self.lengthscales {
             Lengthscales::Isotropic => 1,
             Lengthscales::PerInput => dim,
@@ -273,7 +273,7 @@ impl Model {
             + density(self.noise_prior(), hyper.noise)
     }
 
-    fn noise_prior(&self) -> Option<Gamma> {
+    pub(crate) fn noise_prior(&self) -> Option<Gamma> {
         match self.noise {
             Noise::Fixed(_) => None,
             Noise::Fitted { prior, .. } => prior,
@@ -418,7 +418,7 @@ fn factorise(pairs: &[f64], variance: f64, noise: f64, data: &Data) -> Result<Ch
 }
 
 /// Noise may be zero only where no point was observed twice.
-fn check_noise(value: f64, data: &Data) -> Result<()> {
+pub(crate) fn check_noise(value: f64, data: &Data) -> Result<()> {
     let repeated = data.replicates().extra > 0.0;
     if value.is_finite() && (value > 0.0 || (value == 0.0 && !repeated)) {
         return Ok(());
@@ -429,7 +429,7 @@ fn check_noise(value: f64, data: &Data) -> Result<()> {
 
 /// What replicates add to −2 log likelihood beyond that of their means:
 /// Σ ((c − 1) ln 2πσ² + ln c) + scatter/σ².
-fn replicate_term(data: &Data, noise: f64) -> f64 {
+pub(crate) fn replicate_term(data: &Data, noise: f64) -> f64 {
     let Replicates { extra, log_counts, scatter, .. } = data.replicates();
     if extra == 0.0 {
         return 0.0;
@@ -438,14 +438,14 @@ fn replicate_term(data: &Data, noise: f64) -> f64 {
 }
 
 /// Derivative of −½ [`replicate_term`] in the noise variance.
-fn replicate_derivative(data: &Data, noise: f64) -> f64 {
+pub(crate) fn replicate_derivative(data: &Data, noise: f64) -> f64 {
     let Replicates { extra, scatter, .. } = data.replicates();
     if extra == 0.0 { 0.0 } else { -0.5 * (extra / noise - scatter / (noise * noise)) }
 }
 
 /// What replicates of known noise add to the log likelihood. No hyper-parameter changes it, and it
 /// may be so large that a search would see nothing else, so that the search leaves it out.
-fn known_replicates(data: &Data) -> f64 {
+pub(crate) fn known_replicates(data: &Data) -> f64 {
     -0.5 * data.replicates().known
 }
 

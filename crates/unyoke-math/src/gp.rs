@@ -515,7 +515,7 @@ pub(crate) fn factorise(covariance: &Matrix, variance: f64, data: &Data) -> Resu
     Cholesky::new(covariance)
 }
 
-fn check_noise(value: f64) -> Result<()> {
+pub(crate) fn check_noise(value: f64) -> Result<()> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }

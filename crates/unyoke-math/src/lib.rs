@@ -25,6 +25,7 @@ pub mod gp;
 pub mod lookahead;
 pub mod path;
 pub mod fit;
+pub mod coregional;
 pub mod success;
 
 pub mod pareto;
