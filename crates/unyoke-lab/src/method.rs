@@ -60,6 +60,12 @@ impl Method {
         match self {
             // Everyone's recommendations are searched for with the same effort.
             Self::Default => Config { front: paper.front, ..Config::default() },
+            // Ours, and so with our settings.
+            Self::Published(Algorithm::Blend | Algorithm::HvkgExact) => Config {
+                discretisation: Discretisation::Auto,
+                deterministic: Deterministic::Interpolated,
+                ..paper
+            },
             Self::Published(_) if inputs <= GRID_INPUTS => paper,
             Self::Published(_) => Config { discretisation: Discretisation::Auto, ..paper },
             Self::ImprovedCMokg => Config {

@@ -46,7 +46,8 @@ fn model(lengthscales: Lengthscales) -> Model {
     Model {
         family: Family::Matern52,
         lengthscales,
-        lengthscale_prior: Some(Gamma::new(3.0, 10.0).unwrap()),
+        lengthscale_prior: Some(Gamma::new(3.0, 10.0).unwrap().into()),
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
         noise: Noise::Fixed(1e-4),
         mean: Mean::Fixed(0.0),

@@ -60,7 +60,8 @@ fn model(noise: f64) -> Result<Model> {
     Ok(Model {
         family: FAMILY,
         lengthscales: Lengthscales::PerInput,
-        lengthscale_prior: Some(Gamma::new(3.0, 6.0)?),
+        lengthscale_prior: Some(Gamma::new(3.0, 6.0)?.into()),
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 0.15)?),
         noise: if noise > 0.0 {
             Noise::Fitted { prior: Some(Gamma::new(1.1, 0.05)?), lower: 1e-4 }

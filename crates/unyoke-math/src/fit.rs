@@ -19,6 +19,7 @@ use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::optimize::{self, Bounds, Stopping};
 use crate::points::Points;
+use crate::prior::Prior;
 use crate::simd::dot;
 use crate::sobol;
 
@@ -62,8 +63,11 @@ pub struct Model {
     pub family: Family,
     /// Shared length scale, or one per input.
     pub lengthscales: Lengthscales,
-    /// Prior of each length scale.
-    pub lengthscale_prior: Option<Gamma>,
+    /// Prior of each length scale, or of their geometric mean where they have a spread.
+    pub lengthscale_prior: Option<Prior>,
+    /// How far apart length scales of different inputs are expected to be, as the standard deviation
+    /// of their logarithms; none where what is known of one says nothing of the others.
+    pub lengthscale_spread: Option<f64>,
     /// Prior of the output scale.
     pub outputscale_prior: Option<Gamma>,
     /// Observation noise.
@@ -172,7 +176,8 @@ impl Model {
     /// let model = Model {
     ///     family: Family::Matern52,
     ///     lengthscales: Lengthscales::Isotropic,
-    ///     lengthscale_prior: Some(Gamma::new(3.0, 6.0)?),
+    ///     lengthscale_prior: Some(Gamma::new(3.0, 6.0)?.into()),
+    ///     lengthscale_spread: None,
     ///     outputscale_prior: Some(Gamma::new(2.0, 0.15)?),
     ///     noise: Noise::Fixed(1e-4),
     ///     mean: Mean::Fitted,
@@ -263,14 +268,39 @@ impl Model {
         }
     }
 
+    /// Log prior of the length scales.
+    fn lengthscale_log_prior(&self, lengthscales: &[f64]) -> f64 {
+        let Some(prior) = self.lengthscale_prior else { return 0.0 };
+        let Some(spread) = self.lengthscale_spread else {
+            return lengthscales.iter().map(|&l| prior.log_density(l)).sum();
+        };
+        let middle = mean_log(lengthscales);
+        let apart = lengthscales.iter().map(|l| (l.ln() - middle).powi(2)).sum::<f64>();
+        prior.log_density(middle.exp()) - 0.5 * apart / (spread * spread)
+    }
+
+    /// Adds the derivatives of that to `gradient`.
+    fn add_lengthscale_prior(&self, lengthscales: &[f64], gradient: &mut [f64]) {
+        let Some(prior) = self.lengthscale_prior else { return };
+        let Some(spread) = self.lengthscale_spread else {
+            let at = lengthscales.iter().map(|&l| prior.log_density_derivative(l));
+            return gradient.iter_mut().zip(at).for_each(|(g, slope)| *g += slope);
+        };
+        let middle = mean_log(lengthscales);
+        let shared = prior.log_density_derivative(middle.exp()) * middle.exp();
+        let count = lengthscales.len() as f64;
+        for (g, l) in gradient.iter_mut().zip(lengthscales) {
+            *g += (shared / count - (l.ln() - middle) / (spread * spread)) / l;
+        }
+    }
+
     /// Σ log p over the hyper-parameters that have a prior.
     fn log_prior(&self, hyper: &Hyper) -> f64 {
         let density =
-            |prior: Option<Gamma>, value: f64| prior.map_or(0.0, |p| p.log_density(value));
-        let lengthscales = hyper.lengthscales.iter();
-        lengthscales.map(|&l| density(self.lengthscale_prior, l)).sum::<f64>()
-            + density(self.outputscale_prior, hyper.outputscale)
-            + density(self.noise_prior(), hyper.noise)
+            |prior: Option<Prior>, value: f64| prior.map_or(0.0, |p| p.log_density(value));
+        self.lengthscale_log_prior(&hyper.lengthscales)
+            + density(self.outputscale_prior.map(Prior::from), hyper.outputscale)
+            + density(self.noise_prior().map(Prior::from), hyper.noise)
     }
 
     pub(crate) fn noise_prior(&self) -> Option<Gamma> {
@@ -356,22 +386,17 @@ impl Terms {
             - data.len() as f64
             - noise * noise_trace
             - known_trace;
-        let lengthscales = self.lengthscale_gradient(&inverse);
+        let mut lengthscales = self.lengthscale_gradient(&inverse);
+        model.add_lengthscale_prior(&self.hyper.lengthscales, &mut lengthscales);
         let derivative =
-            |prior: Option<Gamma>, at: f64| prior.map_or(0.0, |p| p.log_density_derivative(at));
-        let with_prior =
-            |(gradient, at): (&f64, &f64)| gradient + derivative(model.lengthscale_prior, *at);
+            |prior: Option<Prior>, at: f64| prior.map_or(0.0, |p| p.log_density_derivative(at));
         let gradient = Hyper {
-            lengthscales: lengthscales
-                .iter()
-                .zip(&self.hyper.lengthscales)
-                .map(with_prior)
-                .collect(),
+            lengthscales,
             outputscale: 0.5 * kernel_trace / outputscale
-                + derivative(model.outputscale_prior, outputscale),
+                + derivative(model.outputscale_prior.map(Prior::from), outputscale),
             noise: 0.5 * noise_trace
                 + replicate_derivative(data, noise)
-                + derivative(model.noise_prior(), noise),
+                + derivative(model.noise_prior().map(Prior::from), noise),
             mean: self.alpha.iter().sum(),
         };
         let likelihood = self.likelihood + known_replicates(data);
@@ -415,6 +440,11 @@ fn factorise(pairs: &[f64], variance: f64, noise: f64, data: &Data) -> Result<Ch
         rest = tail;
     }
     gp::factorise(&k, variance, data)
+}
+
+/// Logarithm of the geometric mean.
+fn mean_log(values: &[f64]) -> f64 {
+    values.iter().map(|v| v.ln()).sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Noise may be zero only where no point was observed twice.
@@ -518,8 +548,7 @@ impl LogSpace {
     /// Sobol' points over the plausible part of the space; with a length scale per input, every
     /// other point has all of them equal.
     fn raw_points(&self, model: &Model, search: &Search) -> Result<Points> {
-        let around = |prior: Option<Gamma>, otherwise: f64| prior.map_or(otherwise, |p| p.mean());
-        let center = around(model.lengthscale_prior, 0.5);
+        let center = model.lengthscale_prior.map_or(0.5, |prior| prior.typical());
         let mut ranges = vec![[center / 8.0, center * 4.0]; self.lengthscales];
         ranges.push([0.2, 20.0]);
         if let Noise::Fitted { lower, .. } = model.noise {

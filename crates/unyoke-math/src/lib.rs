@@ -11,6 +11,7 @@ pub mod linalg;
 
 pub mod normal;
 pub mod gamma;
+pub mod prior;
 pub mod random;
 pub mod sobol;
 

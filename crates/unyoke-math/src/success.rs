@@ -98,7 +98,8 @@ impl Classifier {
         Ok(Model {
             family: FAMILY,
             lengthscales: self.lengthscales,
-            lengthscale_prior: Some(self.lengthscale_prior),
+            lengthscale_prior: Some(self.lengthscale_prior.into()),
+            lengthscale_spread: None,
             outputscale_prior: Some(Gamma::new(2.0, 2.0)?),
             noise: Noise::Fitted { prior: Some(Gamma::new(1.1, 20.0)?), lower: LEAST_NOISE },
             mean: Mean::Fixed(2.0 * rate - 1.0),

@@ -74,7 +74,8 @@ fn model(lengthscales: Lengthscales, noise: Noise, mean: Mean) -> fit::Model {
     fit::Model {
         family: FAMILY,
         lengthscales,
-        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
         noise,
         mean,

@@ -18,7 +18,8 @@ fn noiseless() -> fit::Model {
     fit::Model {
         family: FAMILY,
         lengthscales: Lengthscales::PerInput,
-        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
         noise: Noise::Fixed(1e-4),
         mean: Mean::Fitted,

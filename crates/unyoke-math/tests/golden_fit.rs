@@ -66,7 +66,8 @@ fn log_posterior_and_its_gradient_match() {
         let model = Model {
             family: Family::Matern52,
             lengthscales: lengthscales(case.ard),
-            lengthscale_prior: prior(&case.priors, "lengthscale"),
+            lengthscale_prior: prior(&case.priors, "lengthscale").map(Into::into),
+            lengthscale_spread: None,
             outputscale_prior: prior(&case.priors, "outputscale"),
             noise,
             mean: Mean::Fixed(case.mean),
@@ -127,7 +128,8 @@ fn the_map_fit_reaches_the_best_known_posterior() {
         let model = Model {
             family: Family::Matern52,
             lengthscales: lengthscales(case.ard),
-            lengthscale_prior: prior(&case.priors, "lengthscale"),
+            lengthscale_prior: prior(&case.priors, "lengthscale").map(Into::into),
+            lengthscale_spread: None,
             outputscale_prior: prior(&case.priors, "outputscale"),
             noise: case.noise_fixed.map_or(fitted, Noise::Fixed),
             mean: case.mean_fixed.map_or(Mean::Fitted, Mean::Fixed),

@@ -46,7 +46,8 @@ fn model(mean: Mean) -> Model {
     Model {
         family: Family::Matern52,
         lengthscales: Lengthscales::Isotropic,
-        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+        lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
         noise: Noise::Fitted { prior: Some(Gamma::new(1.1, 0.05).unwrap()), lower: 1e-6 },
         mean,

@@ -18,7 +18,8 @@ fn models() -> Vec<Model> {
                 models.push(Model {
                     family,
                     lengthscales,
-                    lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+                    lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
+                    lengthscale_spread: None,
                     outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
                     noise,
                     mean: Mean::Fitted,

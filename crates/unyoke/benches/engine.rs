@@ -72,6 +72,8 @@ fn suggestion(c: &mut Criterion) {
         ("ParEGO", Algorithm::Parego),
         ("NEHVI", Algorithm::Nehvi),
         ("HVKG-d", Algorithm::HvkgD),
+        ("HVKG exact", Algorithm::HvkgExact),
+        ("Blend", Algorithm::Blend),
         ("HVKG-c", Algorithm::HvkgC),
     ] {
         let study = study(2, &[60, 20], Config { algorithm, ..Config::default() });

@@ -268,6 +268,12 @@ pub enum Algorithm {
     HvkgD,
     /// Hypervolume knowledge gradient, all objectives at each design.
     HvkgC,
+    /// Hypervolume knowledge gradient in closed form, one objective at a time.
+    HvkgExact,
+    /// The sum of C-MOKG and the hypervolume knowledge gradient in closed form, each as a part of
+    /// what is at stake on the predicted front. C-MOKG alone where there are constraints, failures,
+    /// or measurements of several outputs.
+    Blend,
     /// Joint entropy search by its lower bound (Tu et al. 2022), one objective at a time.
     JesLbD,
     /// The same with all objectives at each design.
@@ -284,7 +290,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::CMokg,
         Self::CMokgRandom,
         Self::Makg,
@@ -292,6 +298,8 @@ impl Algorithm {
         Self::MakgVector,
         Self::HvkgD,
         Self::HvkgC,
+        Self::HvkgExact,
+        Self::Blend,
         Self::JesLbD,
         Self::JesLbC,
         Self::Parego,
@@ -316,6 +324,8 @@ impl Algorithm {
             Self::MakgVector => "makg-vector",
             Self::HvkgD => "hvkg-d",
             Self::HvkgC => "hvkg-c",
+            Self::HvkgExact => "hvkg-exact",
+            Self::Blend => "blend",
             Self::JesLbD => "jes-lb-d",
             Self::JesLbC => "jes-lb-c",
             Self::Parego => "parego",
@@ -326,13 +336,23 @@ impl Algorithm {
 
     /// Whether everything is measured at each design.
     pub fn is_coupled(self) -> bool {
-        let one = [Self::CMokg, Self::CMokgRandom, Self::HvkgD, Self::JesLbD];
-        !one.contains(&self)
+        !matches!(
+            self,
+            Self::Blend
+                | Self::CMokg
+                | Self::CMokgRandom
+                | Self::HvkgD
+                | Self::HvkgExact
+                | Self::JesLbD
+        )
     }
 
     /// Whether it values constraints and outputs that are formulas.
     fn knows_constraints(self) -> bool {
-        matches!(self, Self::CMokg | Self::CMokgRandom | Self::MakgVector | Self::Sobol)
+        matches!(
+            self,
+            Self::Blend | Self::CMokg | Self::CMokgRandom | Self::MakgVector | Self::Sobol
+        )
     }
 
     /// Whether each step looks at a single weight vector.

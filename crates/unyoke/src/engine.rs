@@ -4,6 +4,7 @@
 //! it computes depends on the history alone, wherever that is written down.
 
 mod modelling;
+mod stakes;
 mod predicting;
 
 use crate::choices::{Choice, choices};
@@ -21,14 +22,17 @@ use crate::recommend::predicted_pareto_set;
 use crate::search::{Best, Region, best_of_each_option};
 use crate::space::key;
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
+use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
 use crate::value::hvkg::{self, Hvkg};
+use crate::value::hypervolume::Hypervolume;
 use crate::value::jes_lb::{self, Evaluated, JesLb};
 use crate::value::ma_kg::MaKg;
 use crate::value::noisy_ehvi::NoisyEhvi;
 use crate::value::par_ego::ParEgo;
 use crate::value::{Acquisition, Reordered, Scalarised};
 use crate::weights;
+use stakes::Stakes;
 use unyoke_math::Points;
 use unyoke_math::optimize::largest;
 use unyoke_math::random::seed_for;
@@ -211,11 +215,18 @@ impl<'h> Engine<'h> {
     fn acquisition<'a>(
         &'a self,
         model: &'a Model,
-        Step { weights, set, .. }: &Step,
+        step: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
+        let Step { weights, set, .. } = step;
         let shared = || Scalarised::new(model, set, weights);
         Ok(match self.config().algorithm {
             // maKG of the whole vector is the same with one choice: everything.
+            Algorithm::Blend => self.blend(model, step)?,
+            Algorithm::HvkgExact => {
+                let Stakes { reference, .. } = self.stakes(model, step)?;
+                let inner = Hypervolume::new(model, &step.set, &reference)?;
+                self.by_choice(model, Box::new(inner))
+            }
             Algorithm::CMokg
             | Algorithm::CMokgRandom
             | Algorithm::MakgVector
@@ -234,6 +245,24 @@ impl<'h> Engine<'h> {
                 Box::new(NoisyEhvi::new(model, &known, reference, self.seed(FRONTS))?)
             }
         })
+    }
+
+    /// Gains of decision makers and of the hypervolume, each as a part of what there is to choose
+    /// between. The first alone where something else than single objectives is measured.
+    fn blend<'a>(&'a self, model: &'a Model, step: &Step) -> Result<Box<dyn Acquisition + 'a>> {
+        let linear = Scalarised::new(model, &step.set, &step.weights)?;
+        let linear = Box::new(CMokg::new(linear, &self.choices())?);
+        let is_single = |choice: &Choice| choice.outputs.len() == 1;
+        let is_plain = !model.is_constrained() && self.choices().iter().all(is_single);
+        if model.objectives.len() < 2 || !is_plain {
+            return Ok(linear);
+        }
+        let Stakes { reference, range, volume } = self.stakes(model, step)?;
+        let hypervolume = Hypervolume::new(model, &step.set, &reference)?;
+        let hypervolume = self.by_choice(model, Box::new(hypervolume));
+        let parts: [(Box<dyn Acquisition + 'a>, f64); 2] =
+            [(linear, -range.ln()), (hypervolume, -volume.ln())];
+        Ok(Box::new(Blend { parts: parts.into() }))
     }
 
     fn hvkg<'a>(

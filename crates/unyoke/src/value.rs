@@ -6,7 +6,9 @@
 //! Values are logarithms of expected gains, before any cost is divided by: late in a study gains
 //! fall below the smallest double, and a climber needs their gradient all the same.
 
+pub(crate) mod blend;
 pub(crate) mod c_mokg;
+pub(crate) mod hypervolume;
 pub(crate) mod jes_lb;
 pub(crate) mod ma_kg;
 pub(crate) mod hvkg;

@@ -30,10 +30,10 @@ use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::fit::{
     self, LARGEST_NOISE, LENGTHSCALE_RANGE, Lengthscales, Mean, Noise, OUTPUTSCALE_RANGE, Search,
 };
-use crate::gamma::Gamma;
 use crate::kernel::Family;
 use crate::optimize::{self, Bounds, Stopping};
 use crate::points::Points;
+use crate::prior;
 use crate::sobol;
 
 /// By how much the log posterior has to exceed that of independent models for correlations to be
@@ -133,7 +133,8 @@ impl Model {
     /// let one = Model {
     ///     family: Family::Matern52,
     ///     lengthscales: Lengthscales::Isotropic,
-    ///     lengthscale_prior: Some(Gamma::new(3.0, 6.0)?),
+    ///     lengthscale_prior: Some(Gamma::new(3.0, 6.0)?.into()),
+    ///     lengthscale_spread: None,
     ///     outputscale_prior: Some(Gamma::new(2.0, 0.15)?),
     ///     noise: Noise::Fixed(1e-4),
     ///     mean: Mean::Fitted,
@@ -312,12 +313,12 @@ impl<'a> Problem<'a> {
     }
 }
 
-fn density(prior: Option<Gamma>, at: f64) -> f64 {
-    prior.map_or(0.0, |prior| prior.log_density(at))
+fn density(prior: Option<impl Into<prior::Prior>>, at: f64) -> f64 {
+    prior.map_or(0.0, |given| given.into().log_density(at))
 }
 
-fn slope(prior: Option<Gamma>, at: f64) -> f64 {
-    prior.map_or(0.0, |prior| prior.log_density_derivative(at))
+fn slope(prior: Option<impl Into<prior::Prior>>, at: f64) -> f64 {
+    prior.map_or(0.0, |given| given.into().log_density_derivative(at))
 }
 
 /// What all outputs have in common.
@@ -660,13 +661,15 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gamma::Gamma;
     use crate::random::Rng;
 
     fn model(noise: Noise) -> fit::Model {
         fit::Model {
             family: Family::Matern52,
             lengthscales: Lengthscales::PerInput,
-            lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap()),
+            lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
+            lengthscale_spread: None,
             outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),
             noise,
             mean: Mean::Fitted,

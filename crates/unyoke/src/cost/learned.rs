@@ -133,8 +133,9 @@ fn fitted(points: &Points, values: &[f64], parameters: usize) -> Result<(Gp, Sta
     let model = Model {
         family: Family::Matern52,
         lengthscales: Lengthscales::Isotropic,
-        lengthscale_prior: Some(lengthscale_prior(parameters)?),
+        lengthscale_prior: Some(lengthscale_prior(parameters)?.into()),
         // Unlike for outputs, near the variance of the values: it is exponentiated.
+        lengthscale_spread: None,
         outputscale_prior: Some(Gamma::new(2.0, 2.0)?),
         noise: Noise::Fitted { prior: Some(Gamma::new(1.1, 0.5)?), lower: LEAST_NOISE },
         mean: Mean::Fitted,

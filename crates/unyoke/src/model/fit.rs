@@ -17,6 +17,7 @@ use unyoke_math::fit::{self, Hyper, Mean};
 use unyoke_math::gamma::Gamma;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::Family;
+use unyoke_math::prior::Prior;
 use unyoke_math::{Points, Result};
 
 /// Least fitted noise variance, as a fraction of the observed variance.
@@ -234,9 +235,6 @@ fn unfitted(
         let GammaPrior { shape, rate } = prior.as_ref().unwrap_or(&otherwise);
         Gamma::new(*shape, *rate)
     };
-    // Mean ½ for one and two parameters; distances grow with the square root of their number. A
-    // categorical parameter counts once, however many inputs it has: its choices are 1 apart.
-    let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
     let noise_prior = gamma(&output.priors.noise, GammaPrior { shape: 1.1, rate: 0.05 })?;
     let fitted = fit::Noise::Fitted { prior: Some(noise_prior), lower: LEAST_NOISE };
     let negligible = config.deterministic.noise();
@@ -263,10 +261,8 @@ fn unfitted(
             Lengthscales::Isotropic => fit::Lengthscales::Isotropic,
             Lengthscales::PerInput => fit::Lengthscales::PerInput,
         },
-        lengthscale_prior: Some(gamma(
-            &output.priors.lengthscale,
-            GammaPrior { shape: 3.0, rate: 6.0 / spread },
-        )?),
+        lengthscale_prior: Some(lengthscale_prior(observed)?),
+        lengthscale_spread: None,
         outputscale_prior: Some(gamma(
             &output.priors.outputscale,
             GammaPrior { shape: 2.0, rate: 0.15 },
@@ -276,13 +272,25 @@ fn unfitted(
     })
 }
 
+/// The prior of the length scales.
+///
+/// Mean ½ for one and two parameters; distances grow with the square root of their number. A
+/// categorical parameter counts once, however many inputs it has: its choices are 1 apart.
+fn lengthscale_prior(observed: &Observed<'_>) -> Result<Prior> {
+    if let Some(GammaPrior { shape, rate }) = &observed.output.priors.lengthscale {
+        return Ok(Gamma::new(*shape, *rate)?.into());
+    }
+    let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
+    Ok(Gamma::new(3.0, 6.0 / spread)?.into())
+}
+
 /// Hyper-parameters to use where there is nothing to fit.
 fn prior_hyper(unfitted: &fit::Model) -> Hyper {
     let noise = match unfitted.noise {
         fit::Noise::Fixed(noise) => noise,
         fit::Noise::Fitted { lower, .. } => lower.max(1e-2),
     };
-    let lengthscale = unfitted.lengthscale_prior.map_or(0.5, |prior| prior.mean());
+    let lengthscale = unfitted.lengthscale_prior.map_or(0.5, |prior| prior.typical());
     Hyper { lengthscales: vec![lengthscale], outputscale: 1.0, noise, mean: 0.0 }
 }
 

@@ -1,6 +1,7 @@
 //! Acquisition functions against figures computed independently, and gradients against finite
 //! differences.
 
+mod hypervolume;
 mod jes_lb;
 mod log_kg;
 mod noisy_ehvi;

@@ -1,0 +1,141 @@
+//! The hypervolume knowledge gradient in closed form, and sums of acquisition functions.
+
+use super::{Process, few_objectives};
+use crate::model::Model;
+use crate::value::blend::Blend;
+use crate::value::c_mokg::CMokg;
+use crate::value::hypervolume::Hypervolume;
+use crate::value::{Acquisition, Scalarised};
+use serde::Deserialize;
+use unyoke_math::random::Rng;
+use unyoke_math::{Points, sobol};
+
+#[derive(Deserialize)]
+struct Case {
+    gps: Vec<Process>,
+    set: Vec<Vec<f64>>,
+    reference: Vec<f64>,
+    points: Vec<At>,
+}
+
+#[derive(Deserialize)]
+struct At {
+    x: Vec<f64>,
+    /// Per objective.
+    log_gain: Vec<f64>,
+    log_gain_gradient: Vec<Vec<f64>>,
+}
+
+fn evaluate(acquisition: &dyn Acquisition, option: usize, x: &[f64]) -> (f64, Vec<f64>) {
+    let mut gradient = vec![0.0; x.len()];
+    let log = acquisition.evaluator(option)(x, Some(&mut gradient));
+    assert_eq!(acquisition.evaluator(option)(x, None), log);
+    (log, gradient)
+}
+
+#[test]
+fn gains_and_gradients_match_the_recorded_ones() {
+    let text = include_str!("../../../tests/golden/hv_kg_exact.json");
+    let cases: Vec<Case> = serde_json::from_str(text).unwrap();
+    assert!(cases.iter().any(|case| case.gps.len() == 3));
+    for case in &cases {
+        let model = Model::of_objectives(case.gps.iter().map(Process::output).collect());
+        let set = Points::from_rows(2, &case.set).unwrap();
+        let acquisition = Hypervolume::new(&model, &set, &case.reference).unwrap();
+        for at in &case.points {
+            for (m, expected) in at.log_gain.iter().enumerate() {
+                let (log, gradient) = evaluate(&acquisition, m, &at.x);
+                assert!((log - expected).abs() <= 1e-9 * expected.abs(), "{log} for {expected}");
+                for (found, expected) in gradient.iter().zip(&at.log_gain_gradient[m]) {
+                    let error = (found - expected).abs();
+                    assert!(error <= 1e-6 * expected.abs(), "{found} for {expected}");
+                }
+            }
+        }
+    }
+}
+
+/// Fails where the gradient of a logarithm is not that of its differences.
+fn assert_gradients(acquisition: &dyn Acquisition, x: &[f64], what: &str) {
+    for option in 0..acquisition.options() {
+        let (_, gradient) = evaluate(acquisition, option, x);
+        for (d, slope) in gradient.iter().enumerate() {
+            let shifted = |h: f64| {
+                let mut moved = x.to_vec();
+                moved[d] += h;
+                acquisition.evaluator(option)(&moved, None)
+            };
+            let difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+            let error = (slope - difference).abs();
+            assert!(
+                error <= 1e-5 * (1.0 + difference.abs()),
+                "{what}, option {option}, input {d}: {slope} against {difference}"
+            );
+        }
+    }
+}
+
+/// A model of four objectives, a set of designs, and a reference point that some of them exceed.
+fn setting(rng: &mut Rng, objectives: usize, round: u64) -> (Model, Points, Vec<f64>) {
+    let mut model = few_objectives(rng, objectives.min(3));
+    if objectives > 3 {
+        let more = few_objectives(rng, 3).objectives.swap_remove(1);
+        let mut all = model.objectives;
+        all.push(more);
+        model = Model::of_objectives(all);
+    }
+    let set = sobol::cube(3, 40, round).unwrap();
+    (model, set, vec![-0.8; objectives])
+}
+
+#[test]
+fn gradients_match_finite_differences_for_two_to_four_objectives() {
+    let mut rng = Rng::new(14, 0);
+    for round in 0..20 {
+        for objectives in 2..=4 {
+            let (model, set, reference) = setting(&mut rng, objectives, round);
+            let acquisition = Hypervolume::new(&model, &set, &reference).unwrap();
+            let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
+            assert_gradients(&acquisition, &x, &format!("{objectives} objectives"));
+        }
+    }
+}
+
+#[test]
+fn a_blend_is_the_sum_of_its_parts_with_its_gradient() {
+    let mut rng = Rng::new(15, 0);
+    for round in 0..10 {
+        let (model, set, reference) = setting(&mut rng, 2, round);
+        let weights = sobol::simplex(2, 8, round).unwrap();
+        let linear = || CMokg::one_by_one(Scalarised::new(&model, &set, &weights).unwrap());
+        let volume = || Hypervolume::new(&model, &set, &reference).unwrap();
+        let blend = Blend {
+            parts: vec![(Box::new(linear()), 3f64.ln()), (Box::new(volume()), 0.5f64.ln())],
+        };
+        let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
+        for option in 0..2 {
+            let gain =
+                |acquisition: &dyn Acquisition| acquisition.evaluator(option)(&x, None).exp();
+            let expected = 3.0 * gain(&linear()) + 0.5 * gain(&volume());
+            let found = gain(&blend);
+            assert!((found - expected).abs() <= 1e-12 * expected, "{found} for {expected}");
+        }
+        assert_gradients(&blend, &x, "blend");
+    }
+}
+
+#[test]
+fn nothing_is_gained_where_everything_is_known_and_nothing_is_not_a_number() {
+    for model in super::degenerate_surrogates() {
+        let set = sobol::cube(2, 20, 1).unwrap();
+        let reference = vec![-1.0; model.objectives.len()];
+        let Ok(acquisition) = Hypervolume::new(&model, &set, &reference) else { continue };
+        for option in 0..acquisition.options() {
+            for x in set.rows().chain([&[0.21, 0.43][..]]) {
+                let (log, gradient) = evaluate(&acquisition, option, x);
+                assert!(!log.is_nan() && log < f64::INFINITY);
+                assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?}");
+            }
+        }
+    }
+}
