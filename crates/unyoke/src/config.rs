@@ -127,7 +127,8 @@ impl Config {
 
     /// A measurement of several outputs for an algorithm that values one objective at a time.
     fn unsuited_measurement(&self, problem: &Problem) -> Option<Mistake> {
-        let one = matches!(self.algorithm, Algorithm::HvkgD | Algorithm::JesLbD);
+        let one =
+            matches!(self.algorithm, Algorithm::HvkgD | Algorithm::HvkgExact | Algorithm::JesLbD);
         let several = problem.measurements.iter().find(|m| m.outputs.len() > 1);
         let measurement = several.filter(|_| one)?;
         let (algorithm, name) = (self.algorithm.name(), &measurement.name);

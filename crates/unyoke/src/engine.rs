@@ -222,6 +222,10 @@ impl<'h> Engine<'h> {
         Ok(match self.config().algorithm {
             // maKG of the whole vector is the same with one choice: everything.
             Algorithm::Blend => self.blend(model, step)?,
+            // One objective has no volume but that of the best value.
+            Algorithm::HvkgExact if model.objectives.len() < 2 => {
+                Box::new(CMokg::new(shared()?, &self.choices())?)
+            }
             Algorithm::HvkgExact => {
                 let Stakes { reference, .. } = self.stakes(model, step)?;
                 let inner = Hypervolume::new(model, &step.set, &reference)?;

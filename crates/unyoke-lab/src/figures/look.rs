@@ -40,6 +40,8 @@ impl Look {
             "makg-random" => Self::coupled("maKG, random", Orange, TriangleDown),
             "hvkg-d" => Self::decoupled("HVKG-d", Vermillion, Diamond),
             "hvkg-c" => Self::coupled("HVKG-c", Vermillion, Diamond),
+            "hvkg-exact" => Self::decoupled("HVKG, exact", Purple, Diamond),
+            "blend" => Self::decoupled("C-MOKG + HVKG", Green, Hexagon),
             "jes-lb-d" => Self::decoupled("JES-LB-d", Green, TriangleUp),
             "jes-lb-c" => Self::coupled("JES-LB-c", Green, TriangleUp),
             "parego" => Self::coupled("ParEGO", Purple, Square),
@@ -127,7 +129,7 @@ pub fn label(algorithm: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [&str; 14] = [
+    const ALL: [&str; 16] = [
         "default",
         "c-mokg",
         "c-mokg-improved",
@@ -137,6 +139,8 @@ mod tests {
         "makg-vector",
         "hvkg-d",
         "hvkg-c",
+        "hvkg-exact",
+        "blend",
         "jes-lb-d",
         "jes-lb-c",
         "parego",
