@@ -54,7 +54,8 @@ pub struct Config {
     pub front: FrontSearch,
     /// A value of each objective that is just not acceptable, in its own units: hypervolumes count
     /// from there. Default: the worst value on the predicted front less a tenth of the
-    /// front's range, at each step anew.
+    /// front's range, at each step anew; `hvkg-exact` and `blend` leave out ends of the front that buy
+    /// next to nothing in one objective for a lot of another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<BTreeMap<String, f64>>,
 }

@@ -220,7 +220,6 @@ impl<'h> Engine<'h> {
         let Step { weights, set, .. } = step;
         let shared = || Scalarised::new(model, set, weights);
         Ok(match self.config().algorithm {
-            // maKG of the whole vector is the same with one choice: everything.
             Algorithm::Blend => self.blend(model, step)?,
             // One objective has no volume but that of the best value.
             Algorithm::HvkgExact if model.objectives.len() < 2 => {
@@ -231,6 +230,7 @@ impl<'h> Engine<'h> {
                 let inner = Hypervolume::new(model, &step.set, &reference)?;
                 self.by_choice(model, Box::new(inner))
             }
+            // maKG of the whole vector is the same with one choice: everything.
             Algorithm::CMokg
             | Algorithm::CMokgRandom
             | Algorithm::MakgVector
@@ -252,7 +252,7 @@ impl<'h> Engine<'h> {
     }
 
     /// Gains of decision makers and of the hypervolume, each as a part of what there is to choose
-    /// between. The first alone where something else than single objectives is measured.
+    /// between. The first alone where designs may be infeasible or one run gives several outputs.
     fn blend<'a>(&'a self, model: &'a Model, step: &Step) -> Result<Box<dyn Acquisition + 'a>> {
         let linear = Scalarised::new(model, &step.set, &step.weights)?;
         let linear = Box::new(CMokg::new(linear, &self.choices())?);
