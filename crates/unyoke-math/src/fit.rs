@@ -22,15 +22,75 @@ use crate::points::Points;
 use crate::prior::Prior;
 use crate::simd::dot;
 use crate::sobol;
+use std::borrow::Cow;
 
 /// Whether inputs share a length scale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Lengthscales {
     /// One for all inputs.
     #[default]
     Isotropic,
     /// One for each input (automatic relevance determination), each with the same prior.
     PerInput,
+    /// One for each group of inputs: for each input the number of its group, counted from 0 in the
+    /// order in which groups appear. Priors are of groups. Hyper-parameters have one length scale per
+    /// input, those of a group being equal.
+    Grouped(Vec<usize>),
+}
+
+impl Lengthscales {
+    /// Fails unless groups are as they should be for `dim` inputs.
+    fn check(&self, dim: usize) -> Result<()> {
+        let Self::Grouped(groups) = self else { return Ok(()) };
+        check_shape("groups of inputs", dim, groups.len())?;
+        let mut count = 0;
+        for &group in groups {
+            if group > count {
+                let must = "that of an earlier input, or the next number";
+                let value = group as f64;
+                return Err(Error::OutOfRange { what: "group of an input", value, must });
+            }
+            count = count.max(group + 1);
+        }
+        Ok(())
+    }
+
+    /// How many are searched for.
+    pub(crate) fn free_count(&self, dim: usize) -> usize {
+        match self {
+            Self::Isotropic => 1,
+            Self::PerInput => dim,
+            Self::Grouped(groups) => groups.iter().max().map_or(0, |last| last + 1),
+        }
+    }
+
+    /// Those that are searched for, of all.
+    pub(crate) fn free<'a>(&self, all: &'a [f64]) -> Cow<'a, [f64]> {
+        let Self::Grouped(groups) = self else { return Cow::Borrowed(all) };
+        let mut free = vec![];
+        for (group, value) in groups.iter().zip(all) {
+            if *group == free.len() {
+                free.push(*value);
+            }
+        }
+        Cow::Owned(free)
+    }
+
+    /// All, from those that are searched for.
+    pub(crate) fn all(&self, free: Vec<f64>) -> Vec<f64> {
+        match self {
+            Self::Grouped(groups) => groups.iter().map(|group| free[*group]).collect(),
+            _ => free,
+        }
+    }
+
+    /// Derivatives in those that are searched for, from derivatives in all: sums over the groups.
+    pub(crate) fn summed(&self, slopes: &[f64]) -> Vec<f64> {
+        let Self::Grouped(groups) = self else { return slopes.to_vec() };
+        let mut sums = vec![0.0; self.free_count(groups.len())];
+        groups.iter().zip(slopes).for_each(|(group, slope)| sums[*group] += slope);
+        sums
+    }
 }
 
 /// What is known of the observation noise.
@@ -107,7 +167,8 @@ pub struct LogPosterior {
     pub likelihood: f64,
     /// log p(θ).
     pub prior: f64,
-    /// Derivatives of the sum in each hyper-parameter, in the shape of the hyper-parameters.
+    /// Derivatives of the sum in each hyper-parameter, in the shape of the hyper-parameters. Of length
+    /// scales in groups, those of a group are to be summed.
     pub gradient: Hyper,
 }
 
@@ -249,7 +310,10 @@ impl Model {
         let (hyper, value) = (terms.hyper.clone(), terms.value());
         let posterior = terms.with_gradient(self, data)?;
         // d/dlog θ = θ d/dθ.
-        let derivatives = space.flatten(&posterior.gradient);
+        let mut slopes = posterior.gradient;
+        let summed = space.kind.summed(&slopes.lengthscales);
+        slopes.lengthscales = space.kind.all(summed);
+        let derivatives = space.flatten(&slopes);
         for ((g, slope), at) in gradient.iter_mut().zip(derivatives).zip(space.flatten(&hyper)) {
             *g = slope * at;
         }
@@ -257,6 +321,7 @@ impl Model {
     }
 
     fn check_lengthscales(&self, data: &Data, hyper: &Hyper) -> Result<()> {
+        self.lengthscales.check(data.points().dim())?;
         let expected = self.lengthscale_count(data.points().dim());
         check_shape("length scales", expected, hyper.lengthscales.len())
     }
@@ -264,13 +329,14 @@ impl Model {
     pub(crate) fn lengthscale_count(&self, dim: usize) -> usize {
         match self.lengthscales {
             Lengthscales::Isotropic => 1,
-            Lengthscales::PerInput => dim,
+            Lengthscales::PerInput | Lengthscales::Grouped(_) => dim,
         }
     }
 
     /// Log prior of the length scales.
-    fn lengthscale_log_prior(&self, lengthscales: &[f64]) -> f64 {
+    pub(crate) fn lengthscale_log_prior(&self, lengthscales: &[f64]) -> f64 {
         let Some(prior) = self.lengthscale_prior else { return 0.0 };
+        let lengthscales = &self.lengthscales.free(lengthscales);
         let Some(spread) = self.lengthscale_spread else {
             return lengthscales.iter().map(|&l| prior.log_density(l)).sum();
         };
@@ -280,8 +346,22 @@ impl Model {
     }
 
     /// Adds the derivatives of that to `gradient`.
-    fn add_lengthscale_prior(&self, lengthscales: &[f64], gradient: &mut [f64]) {
+    pub(crate) fn add_lengthscale_prior(&self, lengthscales: &[f64], gradient: &mut [f64]) {
         let Some(prior) = self.lengthscale_prior else { return };
+        if let Lengthscales::Grouped(groups) = &self.lengthscales {
+            // Each group counts once: its first input stands for it.
+            let free = self.lengthscales.free(lengthscales);
+            let mut slopes = vec![0.0; free.len()];
+            let own = Self { lengthscales: Lengthscales::PerInput, ..self.clone() };
+            own.add_lengthscale_prior(&free, &mut slopes);
+            let mut slopes = slopes.into_iter().enumerate().peekable();
+            for (g, group) in gradient.iter_mut().zip(groups) {
+                if let Some((_, slope)) = slopes.next_if(|(next, _)| next == group) {
+                    *g += slope;
+                }
+            }
+            return;
+        }
         let Some(spread) = self.lengthscale_spread else {
             let at = lengthscales.iter().map(|&l| prior.log_density_derivative(l));
             return gradient.iter_mut().zip(at).for_each(|(g, slope)| *g += slope);
@@ -481,6 +561,7 @@ pub(crate) fn known_replicates(data: &Data) -> f64 {
 
 /// The coordinates of the search: logarithms of what is to be found.
 struct LogSpace {
+    kind: Lengthscales,
     lengthscales: usize,
     noise_fitted: bool,
     bounds: Bounds,
@@ -488,7 +569,8 @@ struct LogSpace {
 
 impl LogSpace {
     fn new(model: &Model, dim: usize) -> Result<Self> {
-        let lengthscales = model.lengthscale_count(dim);
+        model.lengthscales.check(dim)?;
+        let (kind, lengthscales) = (model.lengthscales.clone(), model.lengthscales.free_count(dim));
         let mut ranges = vec![LENGTHSCALE_RANGE; lengthscales];
         ranges.push(OUTPUTSCALE_RANGE);
         let noise_fitted = match model.noise {
@@ -500,12 +582,12 @@ impl LogSpace {
             }
         };
         let end = |e: usize| ranges.iter().map(|range| range[e].ln()).collect();
-        Ok(Self { lengthscales, noise_fitted, bounds: Bounds::new(end(0), end(1))? })
+        Ok(Self { kind, lengthscales, noise_fitted, bounds: Bounds::new(end(0), end(1))? })
     }
 
     /// The searched hyper-parameters in order.
     fn flatten(&self, hyper: &Hyper) -> Vec<f64> {
-        let mut flat = hyper.lengthscales.clone();
+        let mut flat = self.kind.free(&hyper.lengthscales).into_owned();
         flat.push(hyper.outputscale);
         if self.noise_fitted {
             flat.push(hyper.noise);
@@ -516,10 +598,10 @@ impl LogSpace {
     fn theta(&self, hyper: &Hyper, model: &Model) -> Vec<f64> {
         let mut hyper = hyper.clone();
         // A warm start may come from a model with the other kind of length scales.
-        if hyper.lengthscales.len() != self.lengthscales {
+        if self.kind.free(&hyper.lengthscales).len() != self.lengthscales {
             let logs = hyper.lengthscales.iter().map(|l| l.ln()).sum::<f64>();
             let mean = (logs / hyper.lengthscales.len().max(1) as f64).exp();
-            hyper.lengthscales = vec![mean; self.lengthscales];
+            hyper.lengthscales = self.kind.all(vec![mean; self.lengthscales]);
         }
         if let Noise::Fitted { lower, .. } = model.noise {
             hyper.noise = hyper.noise.max(lower);
@@ -538,7 +620,9 @@ impl LogSpace {
             Mean::Fitted => 0.0,
         };
         Hyper {
-            lengthscales: theta[..self.lengthscales].iter().map(|t| t.exp()).collect(),
+            lengthscales: self
+                .kind
+                .all(theta[..self.lengthscales].iter().map(|t| t.exp()).collect()),
             outputscale: theta[self.lengthscales].exp(),
             noise,
             mean,

@@ -44,6 +44,17 @@ pub struct Prediction {
     pub variance: f64,
 }
 
+/// A row, and what the other rows make one expect of its value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeftOut {
+    /// The value of the row; that of replicates is their mean.
+    pub value: f64,
+    /// What the model expects of it when it has not seen the row.
+    pub mean: f64,
+    /// Variance of that expectation, the noise of the row's value included.
+    pub variance: f64,
+}
+
 /// Everything about one point x that predictions and their gradients share.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
@@ -161,6 +172,22 @@ impl Gp {
     /// Posterior mean and variance at `x`.
     pub fn predict(&self, x: &[f64]) -> Result<Prediction> {
         Ok(self.query(x)?.prediction())
+    }
+
+    /// What each row's value is expected to be from all the other rows, with the same
+    /// hyper-parameters: mean yᵢ − αᵢ/(K⁻¹)ᵢᵢ, variance 1/(K⁻¹)ᵢᵢ. In O(n³) for all together.
+    ///
+    /// Replicates are one row and left out together; at a point with observations of known noise and
+    /// others there are two rows, each of which says something about the other.
+    ///
+    /// Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, Eq. (5.12).
+    pub fn leave_one_out(&self) -> Vec<LeftOut> {
+        let inverse = self.factor.inverse_lower();
+        let left_out = |i: usize| {
+            let (variance, value) = (1.0 / inverse.get(i, i), self.residuals[i] + self.mean);
+            LeftOut { value, mean: value - self.alpha[i] * variance, variance }
+        };
+        (0..self.len()).map(left_out).collect()
     }
 
     /// Computes what predictions at `x` and their gradients need.

@@ -17,6 +17,8 @@ pub mod sobol;
 
 pub mod envelope;
 pub mod hypervolume_gain;
+pub mod capped_gain;
+pub mod polytope;
 
 pub mod optimize;
 

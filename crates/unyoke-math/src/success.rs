@@ -97,7 +97,7 @@ impl Classifier {
     fn model(&self, rate: f64) -> Result<Model> {
         Ok(Model {
             family: FAMILY,
-            lengthscales: self.lengthscales,
+            lengthscales: self.lengthscales.clone(),
             lengthscale_prior: Some(self.lengthscale_prior.into()),
             lengthscale_spread: None,
             outputscale_prior: Some(Gamma::new(2.0, 2.0)?),

@@ -525,7 +525,10 @@ fn without_loadings_the_log_posterior_is_the_sum_of_those_of_independent_models(
         for mean in [Mean::Fitted, Mean::Fixed(0.2)] {
             let (mut hyper, alone) = independent(&mut rng, outputs, 2);
             let data = data(2, outputs, &observations(&mut rng, 2, &[9, 4, 2][..outputs]));
-            let one = model(Lengthscales::PerInput, noisy(), mean);
+            // Also where length scales are expected to be alike.
+            let lengthscale_spread = (outputs == 2).then_some(0.7);
+            let one =
+                fit::Model { lengthscale_spread, ..model(Lengthscales::PerInput, noisy(), mean) };
             if let Mean::Fixed(mean) = mean {
                 hyper.means.fill(mean);
             }

@@ -17,7 +17,7 @@ fn models() -> Vec<Model> {
             for noise in [Noise::Fixed(1e-4), Noise::Fitted { prior: None, lower: 1e-4 }] {
                 models.push(Model {
                     family,
-                    lengthscales,
+                    lengthscales: lengthscales.clone(),
                     lengthscale_prior: Some(Gamma::new(3.0, 6.0).unwrap().into()),
                     lengthscale_spread: None,
                     outputscale_prior: Some(Gamma::new(2.0, 0.15).unwrap()),

@@ -215,7 +215,7 @@ impl<'a> Problem<'a> {
         let dim = check_data(model.outputs.len(), data)?;
         let family = agreed(&model.outputs, "kernel families of the outputs", |m| m.family)?;
         let kind = "kinds of length scales of the outputs";
-        agreed(&model.outputs, kind, |m| m.lengthscales == Lengthscales::PerInput)?;
+        agreed(&model.outputs, kind, |m| m.lengthscales.clone())?;
         if model.latents == 0 {
             return Err(Error::Shape { what: "latent processes", expected: 1, found: 0 });
         }
@@ -233,7 +233,7 @@ impl<'a> Problem<'a> {
         check_shape("outputs of the hyper-parameters", self.outputs.len(), hyper.outputs())?;
         check_shape("latent processes", self.space.latents, hyper.latents.len())?;
         for latent in &hyper.latents {
-            check_shape("length scales", self.space.lengthscales, latent.lengthscales.len())?;
+            check_shape("length scales", self.space.all, latent.lengthscales.len())?;
         }
         hyper.check()
     }
@@ -285,9 +285,7 @@ impl<'a> Problem<'a> {
         for (k, output) in self.outputs.iter().enumerate() {
             let scale = hyper.outputscale(k);
             let own: f64 = hyper.latents.iter().map(|latent| latent.own[k]).sum();
-            let log_density = |latent: &Latent| -> f64 {
-                latent.lengthscales.iter().map(|l| density(output.lengthscale_prior, *l)).sum()
-            };
+            let log_density = |latent: &Latent| output.lengthscale_log_prior(&latent.lengthscales);
             let each: Vec<f64> = hyper.latents.iter().map(log_density).collect();
             let parts = hyper.latents.iter().map(|latent| latent.part(k) / scale);
             let mean: f64 = parts.zip(&each).map(|(part, density)| part * density).sum();
@@ -303,9 +301,9 @@ impl<'a> Problem<'a> {
                 slopes.loadings[k] = 2.0 * latent.loadings[k] * part;
                 slopes.own[k] = part + OWN_EXPONENT / own;
                 let share = latent.part(k) / scale;
-                for (sum, l) in slopes.lengthscales.iter_mut().zip(&latent.lengthscales) {
-                    *sum += share * slope(output.lengthscale_prior, *l);
-                }
+                let mut each = vec![0.0; latent.lengthscales.len()];
+                output.add_lengthscale_prior(&latent.lengthscales, &mut each);
+                slopes.lengthscales.iter_mut().zip(each).for_each(|(sum, s)| *sum += share * s);
             }
             gradient.noises[k] = slope(output.noise_prior(), hyper.noises[k]);
         }
@@ -379,7 +377,10 @@ const LEAST_OWN: f64 = 1e-6;
 struct Space {
     latents: usize,
     outputs: usize,
+    /// Which length scales are searched for, how many these are, and how many there are in all.
+    kind: Lengthscales,
     lengthscales: usize,
+    all: usize,
     /// The outputs whose noise is fitted.
     noisy: Vec<usize>,
     bounds: Bounds,
@@ -387,7 +388,9 @@ struct Space {
 
 impl Space {
     fn new(outputs: &[fit::Model], latents: usize, dim: usize) -> Result<Self> {
-        let lengthscales = outputs.first().map_or(0, |output| output.lengthscale_count(dim));
+        let kind = outputs.first().map_or_else(Default::default, |o| o.lengthscales.clone());
+        let lengthscales = kind.free_count(dim);
+        let all = outputs.first().map_or(0, |output| output.lengthscale_count(dim));
         let logs = |[low, high]: [f64; 2]| [low.ln(), high.ln()];
         let mut ranges = vec![logs(LENGTHSCALE_RANGE); latents * lengthscales];
         ranges.extend(vec![logs(OUTPUTSCALE_RANGE); outputs.len()]);
@@ -403,7 +406,8 @@ impl Space {
         }
         let end = |e: usize| ranges.iter().map(|range| range[e]).collect();
         let bounds = Bounds::new(end(0), end(1))?;
-        Ok(Self { latents, outputs: outputs.len(), lengthscales, noisy, bounds })
+        let outputs = outputs.len();
+        Ok(Self { latents, outputs, kind, lengthscales, all, noisy, bounds })
     }
 
     /// Where the scales t, the loadings u, the own variances w and the noises begin.
@@ -416,8 +420,8 @@ impl Space {
 
     fn theta(&self, hyper: &Hyper) -> Vec<f64> {
         let scale = |k: usize| hyper.outputscale(k);
-        let mut theta: Vec<f64> =
-            hyper.latents.iter().flat_map(|l| &l.lengthscales).map(|l| l.ln()).collect();
+        let free = |latent: &Latent| self.kind.free(&latent.lengthscales).into_owned();
+        let mut theta: Vec<f64> = hyper.latents.iter().flat_map(free).map(|l| l.ln()).collect();
         theta.extend((0..self.outputs).map(|k| scale(k).ln()));
         for latent in &hyper.latents {
             theta.extend((0..self.outputs).map(|k| latent.loadings[k] / scale(k).sqrt()));
@@ -436,7 +440,7 @@ impl Space {
             let lengthscales = &theta[q * self.lengthscales..(q + 1) * self.lengthscales];
             let at = |start: usize, k: usize| theta[start + q * self.outputs + k];
             Latent {
-                lengthscales: lengthscales.iter().map(|l| l.exp()).collect(),
+                lengthscales: self.kind.all(lengthscales.iter().map(|l| l.exp()).collect()),
                 loadings: (0..self.outputs).map(|k| scale(k).sqrt() * at(loadings, k)).collect(),
                 own: (0..self.outputs).map(|k| scale(k) * at(own, k)).collect(),
             }
@@ -457,9 +461,9 @@ impl Space {
         let [scales, loadings, own, noises] = self.offsets();
         gradient.fill(0.0);
         for (q, (latent, slope)) in hyper.latents.iter().zip(&slopes.latents).enumerate() {
-            for (d, (l, slope)) in latent.lengthscales.iter().zip(&slope.lengthscales).enumerate() {
-                gradient[q * self.lengthscales + d] = l * slope;
-            }
+            let by_log = latent.lengthscales.iter().zip(&slope.lengthscales).map(|(l, s)| l * s);
+            let by_log = self.kind.summed(&by_log.collect::<Vec<_>>());
+            gradient[q * self.lengthscales..][..by_log.len()].copy_from_slice(&by_log);
             for k in 0..self.outputs {
                 let (a, own_variance) = (latent.loadings[k], latent.own[k]);
                 let scale = theta[scales + k].exp();
@@ -512,12 +516,12 @@ impl Problem<'_> {
 
     /// As many length scales as are searched for: these, or their geometric mean.
     fn spread(&self, lengthscales: &[f64]) -> Vec<f64> {
-        if lengthscales.len() == self.space.lengthscales {
+        if lengthscales.len() == self.space.all {
             return lengthscales.to_vec();
         }
         let logs: f64 = lengthscales.iter().map(|l| l.ln()).sum();
         let mean = (logs / lengthscales.len().max(1) as f64).exp();
-        vec![mean; self.space.lengthscales]
+        vec![mean; self.space.all]
     }
 
     /// Next to the independent fits, and the best of the guesses.
