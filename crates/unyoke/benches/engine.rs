@@ -73,7 +73,7 @@ fn suggestion(c: &mut Criterion) {
         ("NEHVI", Algorithm::Nehvi),
         ("HVKG-d", Algorithm::HvkgD),
         ("HVKG exact", Algorithm::HvkgExact),
-        ("Blend", Algorithm::Blend),
+        ("auto", Algorithm::Auto),
         ("HVKG-c", Algorithm::HvkgC),
     ] {
         let study = study(2, &[60, 20], Config { algorithm, ..Config::default() });

@@ -1,7 +1,8 @@
 //! How a study searches: plain settings with defaults that suit most problems.
 
 use crate::error::{Error, Mistake, near};
-use crate::problem::Problem;
+use crate::importance;
+use crate::problem::{Direction, Problem, Scale};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,6 +28,8 @@ const SMALLEST_DIRICHLET: f64 = 1e-300;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Which acquisition function chooses.
+    // Every journal says which; what does not is older than there was a choice.
+    #[serde(default = "Algorithm::of_format_1")]
     pub algorithm: Algorithm,
     /// Designs evaluated before any model is trusted.
     pub initial: Initial,
@@ -34,10 +37,20 @@ pub struct Config {
     pub weights: usize,
     /// Which weight vectors matter.
     pub preference: Preference,
+    /// What somebody with certain weights makes of the objectives.
+    #[serde(skip_serializing_if = "is_default")]
+    pub utility: Utility,
+    /// For some objectives, a value beyond which more is worth nothing, in its own units.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub enough: BTreeMap<String, f64>,
     /// The units in which objectives are weighed against each other.
     pub units: Units,
     /// Whether inputs share a length scale.
     pub lengthscales: Lengthscales,
+    /// What is expected of the length scales of a model before there is data.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "LengthscalePrior::of_format_1")]
+    pub lengthscale_prior: LengthscalePrior,
     /// How closely models follow the values of objectives that are declared deterministic.
     // Studies begun before there was a choice go on as they were.
     #[serde(default = "Deterministic::of_format_1")]
@@ -46,16 +59,20 @@ pub struct Config {
     // Studies begun before it could be go on as they were.
     #[serde(default = "Failures::of_format_1")]
     pub failures: Failures,
+    /// Whether it is learned how outputs are correlated.
+    // Studies begun before it could be go on as they were.
+    #[serde(default = "Correlations::of_earlier_studies")]
+    pub correlations: Correlations,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
     pub search: Search,
     /// Effort of finding the predicted Pareto set.
     pub front: FrontSearch,
-    /// A value of each objective that is just not acceptable, in its own units: hypervolumes count
-    /// from there. Default: the worst value on the predicted front less a tenth of the
-    /// front's range, at each step anew; `hvkg-exact` and `blend` leave out ends of the front that buy
-    /// next to nothing in one objective for a lot of another.
+    /// A value of each objective that is just not acceptable, in its own units: hypervolumes and
+    /// Chebyshev utilities count from there. Default: the worst value on the predicted front less a
+    /// tenth of the front's range, at each step anew; `auto` and `hvkg-exact` leave out ends of the
+    /// front that buy next to nothing in one objective for a lot of another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<BTreeMap<String, f64>>,
 }
@@ -67,10 +84,14 @@ impl Default for Config {
             initial: Initial::default(),
             weights: 16,
             preference: Preference::default(),
+            utility: Utility::default(),
+            enough: BTreeMap::new(),
             units: Units::default(),
             lengthscales: Lengthscales::default(),
+            lengthscale_prior: LengthscalePrior::default(),
             deterministic: Deterministic::default(),
             failures: Failures::default(),
+            correlations: Correlations::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -85,10 +106,13 @@ impl Config {
     /// in the objectives' own units.
     pub fn paper() -> Self {
         Self {
+            algorithm: Algorithm::CMokg,
             initial: Initial { designs: Some(6), ..Initial::default() },
             units: Units::Raw,
             lengthscales: Lengthscales::PerInput,
+            lengthscale_prior: LengthscalePrior::Separate,
             deterministic: Deterministic::Smoothed,
+            correlations: Correlations::Ignored,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -121,6 +145,9 @@ impl Config {
         let mut mistakes = self.contradictions(problem);
         mistakes.extend(self.excesses());
         mistakes.extend(self.preference.too_small());
+        mistakes.extend(self.preference.unusable(problem));
+        mistakes.extend(self.wrong_enough(problem));
+        mistakes.extend(self.unsuited_utility(problem));
         mistakes.extend(self.unsuited_algorithm(problem));
         mistakes.extend(self.unsuited_measurement(problem));
         mistakes
@@ -128,8 +155,11 @@ impl Config {
 
     /// A measurement of several outputs for an algorithm that values one objective at a time.
     fn unsuited_measurement(&self, problem: &Problem) -> Option<Mistake> {
-        let one =
-            matches!(self.algorithm, Algorithm::HvkgD | Algorithm::HvkgExact | Algorithm::JesLbD);
+        let one = match self.algorithm {
+            Algorithm::HvkgD | Algorithm::JesLbD => true,
+            Algorithm::HvkgExact => problem.objectives().count() > 3,
+            _ => false,
+        };
         let several = problem.measurements.iter().find(|m| m.outputs.len() > 1);
         let measurement = several.filter(|_| one)?;
         let (algorithm, name) = (self.algorithm.name(), &measurement.name);
@@ -152,6 +182,75 @@ impl Config {
         (!self.algorithm.knows_constraints()).then_some(Mistake { path, message })
     }
 
+    /// What the user wants, which may change during a study.
+    pub fn wishes(&self) -> Wishes {
+        Wishes {
+            preference: self.preference.clone(),
+            units: self.units,
+            utility: self.utility,
+            enough: self.enough.clone(),
+            reference: self.reference.clone(),
+        }
+    }
+
+    /// These settings with other wishes.
+    pub fn with_wishes(self, wishes: Wishes) -> Self {
+        let Wishes { preference, units, utility, enough, reference } = wishes;
+        Self { preference, units, utility, enough, reference, ..self }
+    }
+
+    /// Whether designs are worth more than a weighted sum of what is expected of them.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.utility == Utility::Linear && self.enough.is_empty()
+    }
+
+    /// Values that cannot be enough.
+    fn wrong_enough(&self, problem: &Problem) -> Vec<Mistake> {
+        let mistake = |(name, value): (&String, &f64)| {
+            let found = problem.objectives().find(|(_, objective)| objective.name == *name);
+            let reference = self.reference.as_ref().and_then(|point| point.get(name));
+            let worse = |r: &&f64| match found.map(|(_, objective)| objective.direction()) {
+                Some(Direction::Minimise) => *value >= **r,
+                _ => *value <= **r,
+            };
+            let message = match found {
+                None => "there is no objective of this name".to_owned(),
+                Some(_) if !value.is_finite() => "must be a finite number".to_owned(),
+                Some((_, one)) if one.scale == Scale::Log && *value <= 0.0 => {
+                    "must be positive: the objective is on a log scale".to_owned()
+                }
+                Some(_) => {
+                    let reference = reference.filter(worse)?;
+                    format!("is {value}, but must be better than the reference, {reference}")
+                }
+            };
+            Some(Mistake { path: format!("config.enough.{name}"), message })
+        };
+        self.enough.iter().filter_map(mistake).collect()
+    }
+
+    /// Algorithms and measurements that know weighted sums only.
+    fn unsuited_utility(&self, problem: &Problem) -> Option<Mistake> {
+        let (path, what) = match (self.utility, self.enough.keys().next()) {
+            (Utility::Chebyshev, _) => ("config.utility".to_owned(), "Chebyshev utilities"),
+            (Utility::Linear, Some(name)) => (format!("config.enough.{name}"), "what is enough"),
+            (Utility::Linear, None) => return None,
+        };
+        if self.algorithm == Algorithm::Sobol {
+            return None;
+        }
+        if !self.algorithm.knows_utilities() {
+            let message = format!("{} does not know {what}; use c-mokg", self.algorithm.name());
+            return Some(Mistake { path, message });
+        }
+        let several = problem.measurements.iter().find(|m| m.outputs.len() > 1)?;
+        let message = format!(
+            "{what} cannot be valued yet where one run gives several outputs, as {} does",
+            several.name
+        );
+        Some(Mistake { path, message })
+    }
+
     /// Numbers so large that a search would never end or not fit into memory.
     fn excesses(&self) -> Vec<Mistake> {
         let points = match self.discretisation {
@@ -162,6 +261,7 @@ impl Config {
         };
         let list = match &self.preference {
             Preference::Weights(list) => list.len(),
+            Preference::Importance(statements) => statements.len(),
             _ => 0,
         };
         let numbers = [
@@ -254,8 +354,14 @@ fn check_reference(point: &BTreeMap<String, f64>, problem: &Problem) -> Vec<Mist
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// Cost-weighted multi-objective knowledge gradient in expectation over weights, Eq. (8)-(9).
+    /// C-MOKG and, where whole fronts are wanted, the hypervolume knowledge gradient in closed form
+    /// added to it: the more, the more parameters there are. C-MOKG alone where there are constraints or
+    /// failures, where one run gives several of more than three objectives, and for whoever says which
+    /// weights matter.
     #[default]
+    #[serde(alias = "blend")]
+    Auto,
+    /// Cost-weighted multi-objective knowledge gradient in expectation over weights, Eq. (8)-(9).
     CMokg,
     /// The same for one weight vector per step, the next of a Sobol' sequence.
     CMokgRandom,
@@ -272,10 +378,6 @@ pub enum Algorithm {
     HvkgC,
     /// Hypervolume knowledge gradient in closed form, one objective at a time.
     HvkgExact,
-    /// The sum of C-MOKG and the hypervolume knowledge gradient in closed form, each as a part of
-    /// what is at stake on the predicted front. C-MOKG alone where there are constraints, failures,
-    /// or measurements of several outputs.
-    Blend,
     /// Joint entropy search by its lower bound (Tu et al. 2022), one objective at a time.
     JesLbD,
     /// The same with all objectives at each design.
@@ -291,8 +393,13 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    fn of_format_1() -> Self {
+        Self::CMokg
+    }
+
     /// All of them.
     pub const ALL: [Self; 14] = [
+        Self::Auto,
         Self::CMokg,
         Self::CMokgRandom,
         Self::Makg,
@@ -301,7 +408,6 @@ impl Algorithm {
         Self::HvkgD,
         Self::HvkgC,
         Self::HvkgExact,
-        Self::Blend,
         Self::JesLbD,
         Self::JesLbC,
         Self::Parego,
@@ -319,6 +425,7 @@ impl Algorithm {
     /// ```
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::CMokg => "c-mokg",
             Self::CMokgRandom => "c-mokg-random",
             Self::Makg => "makg",
@@ -327,7 +434,6 @@ impl Algorithm {
             Self::HvkgD => "hvkg-d",
             Self::HvkgC => "hvkg-c",
             Self::HvkgExact => "hvkg-exact",
-            Self::Blend => "blend",
             Self::JesLbD => "jes-lb-d",
             Self::JesLbC => "jes-lb-c",
             Self::Parego => "parego",
@@ -340,7 +446,7 @@ impl Algorithm {
     pub fn is_coupled(self) -> bool {
         !matches!(
             self,
-            Self::Blend
+            Self::Auto
                 | Self::CMokg
                 | Self::CMokgRandom
                 | Self::HvkgD
@@ -353,8 +459,24 @@ impl Algorithm {
     fn knows_constraints(self) -> bool {
         matches!(
             self,
-            Self::Blend | Self::CMokg | Self::CMokgRandom | Self::MakgVector | Self::Sobol
+            Self::Auto | Self::CMokg | Self::CMokgRandom | Self::MakgVector | Self::Sobol
         )
+    }
+
+    /// Whether it values what a measurement of one objective tells about the others.
+    pub(crate) fn knows_correlations(self) -> bool {
+        matches!(self, Self::Auto | Self::CMokg | Self::CMokgRandom | Self::HvkgExact)
+    }
+
+    /// Whether it values utilities that are not weighted sums.
+    fn knows_utilities(self) -> bool {
+        matches!(self, Self::Auto | Self::CMokg | Self::CMokgRandom)
+    }
+
+    /// Whether its gains are utilities averaged over the weights, so that one can tell whether an
+    /// evaluation is worth its cost.
+    pub fn values_utility(self) -> bool {
+        matches!(self, Self::Auto | Self::CMokg | Self::Makg | Self::MakgVector)
     }
 
     /// Whether each step looks at a single weight vector.
@@ -411,6 +533,46 @@ pub enum Preference {
     Dirichlet(Vec<f64>),
     /// These weight vectors, equally likely.
     Weights(Vec<Vec<f64>>),
+    /// Every weight vector is as likely as any other for which these statements hold, inequalities
+    /// between the weights of objectives by name: `drag >= 2 * mass`, `0.2 <= drag <= 0.5`. Weights
+    /// sum to 1.
+    Importance(Vec<String>),
+}
+
+/// What somebody with certain weights makes of the objectives' values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Utility {
+    /// Their weighted sum: a loss in one objective is made good by a gain in another.
+    #[default]
+    Linear,
+    /// The objective that is the furthest behind, in proportion to the weights, and little else: a
+    /// balanced design. All designs of a front are best for some weights, dents included.
+    Chebyshev,
+}
+
+/// What the user wants of the objectives. It may change during a study; see
+/// [`Study::amend`](crate::Study::amend).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wishes {
+    /// See [`Config::preference`].
+    pub preference: Preference,
+    /// See [`Config::units`].
+    pub units: Units,
+    /// See [`Config::utility`].
+    pub utility: Utility,
+    /// See [`Config::enough`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub enough: BTreeMap<String, f64>,
+    /// See [`Config::reference`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<BTreeMap<String, f64>>,
+}
+
+/// Whether writing a value down can be left out.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Preference {
@@ -424,10 +586,21 @@ impl Preference {
         Some(Mistake { path, message })
     }
 
+    /// Statements that no weights can be drawn from.
+    fn unusable(&self, problem: &Problem) -> Vec<Mistake> {
+        let Self::Importance(statements) = self else { return vec![] };
+        let names: Vec<&str> = problem.objectives().map(|(_, one)| one.name.as_str()).collect();
+        let mistake = |(place, message)| Mistake {
+            path: format!("config.preference.importance[{place}]"),
+            message,
+        };
+        importance::mistakes(statements, &names).into_iter().map(mistake).collect()
+    }
+
     fn check(&self, objectives: usize) -> Vec<Mistake> {
         let refuse = |path: String, message: String| vec![Mistake { path, message }];
         match self {
-            Self::Uniform => vec![],
+            Self::Uniform | Self::Importance(_) => vec![],
             Self::Dirichlet(parameters) => {
                 let path = "config.preference.dirichlet".to_owned();
                 if parameters.len() != objectives {
@@ -492,6 +665,33 @@ pub enum Lengthscales {
     PerInput,
 }
 
+/// What is expected of the length scales of a model before there is data. An objective's own prior takes
+/// the place of the distributions here: of what its length scales have in common, or of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthscalePrior {
+    /// Those of different parameters are alike, within a factor of two or so; from three parameters
+    /// on they may all be long. All inputs of a categorical parameter have the same.
+    #[default]
+    Alike,
+    /// Each says nothing of the others, and none is long: Gamma(3, 6/s), as published.
+    Separate,
+}
+
+impl LengthscalePrior {
+    fn of_format_1() -> Self {
+        Self::Separate
+    }
+
+    /// The standard deviation of the logarithms of a model's length scales.
+    pub(crate) fn spread(self) -> Option<f64> {
+        match self {
+            Self::Alike => Some(0.5),
+            Self::Separate => None,
+        }
+    }
+}
+
 /// How closely models follow the values of objectives that are declared deterministic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -534,6 +734,24 @@ pub enum Failures {
 
 impl Failures {
     fn of_format_1() -> Self {
+        Self::Ignored
+    }
+}
+
+/// Whether it is learned how outputs are correlated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Correlations {
+    /// Objectives are modelled together wherever their values speak for a correlation, so that a
+    /// measurement of one tells about the others; see `docs/correlated.md`.
+    #[default]
+    Learned,
+    /// Each output has a model of its own.
+    Ignored,
+}
+
+impl Correlations {
+    fn of_earlier_studies() -> Self {
         Self::Ignored
     }
 }
@@ -640,5 +858,15 @@ mod tests {
         ];
         assert_eq!(paths, expected.map(|path| format!("config.{path}")));
         assert_eq!(config.check_replayable(&problem), Ok(()));
+    }
+
+    #[test]
+    fn a_study_whose_journal_does_not_say_goes_on_with_what_was_the_default() {
+        let config: Config = serde_json::from_str("{}").unwrap();
+        assert_eq!(config.algorithm, Algorithm::CMokg);
+        assert_eq!(config.lengthscale_prior, LengthscalePrior::Separate);
+        assert_eq!(config.deterministic, Deterministic::Smoothed);
+        assert_eq!(config.failures, Failures::Ignored);
+        assert_eq!(config.correlations, Correlations::Ignored);
     }
 }

@@ -278,6 +278,7 @@ mod tests {
             sign: space.sign(m),
             dim: inputs,
             parameters: inputs,
+            groups: (0..inputs).collect(),
             rows: (0..observed.len()).map(|i| row(m, i)).collect(),
             expected: Points::new(inputs),
             known: None,

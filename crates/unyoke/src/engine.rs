@@ -6,16 +6,18 @@
 mod modelling;
 mod stakes;
 mod predicting;
+mod prospects;
+mod checking;
 
 use crate::choices::{Choice, choices};
-use crate::config::{Algorithm, Config, Deterministic, FrontSearch};
+use crate::config::{Algorithm, Config, Deterministic, FrontSearch, Preference};
 use crate::cost::CostModel;
 use crate::design::Design;
 use crate::discretise::{self, best_for_weights, discretise, ties_with_set};
 use crate::error::Result;
 use crate::history::{Evaluation, History, Status};
 use crate::model::subset::distinct;
-use crate::model::{Model, ModelNote, Place};
+use crate::model::{Joint, Model, ModelNote, Place};
 use crate::plan::{self, Allowed, Planned, is_payable};
 use crate::problem::{Cost, Noise, Problem};
 use crate::recommend::predicted_pareto_set;
@@ -24,8 +26,9 @@ use crate::space::key;
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
 use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
+use crate::value::chebyshev::UtilityKg;
 use crate::value::hvkg::{self, Hvkg};
-use crate::value::hypervolume::Hypervolume;
+use crate::value::hypervolume::{Extent, Hypervolume, is_computable};
 use crate::value::jes_lb::{self, Evaluated, JesLb};
 use crate::value::ma_kg::MaKg;
 use crate::value::noisy_ehvi::NoisyEhvi;
@@ -43,6 +46,8 @@ const RAW_DESIGNS: u64 = 2;
 const DISCRETISATION: u64 = 3;
 const FRONTS: u64 = 4;
 const FANTASIES: u64 = 5;
+const VOLUME: u64 = 6;
+const PROSPECTS: u64 = 7;
 
 /// No reference point is further away from the values than so many of their standard deviations.
 const FARTHEST_REFERENCE: f64 = 1e30;
@@ -200,12 +205,14 @@ impl<'h> Engine<'h> {
                 if self.best_value(&found, &vec![true; granted.len()]) != Some(chosen) {
                     notes.push(Note::NextBest);
                 }
-                self.reasoned(&found, chosen, notes)
+                let prospect = self.prospect(&model, &step, &found, Some(chosen))?;
+                Ok(Suggestion { prospect, ..self.reasoned(&found, chosen, notes)? })
             }
             _ => {
                 let (x, measurement, origin) = self.explore(&model, &region, most)?;
                 let mut suggestion = self.given(&x, measurement, origin)?;
                 suggestion.notes.append(&mut notes);
+                suggestion.prospect = self.prospect(&model, &step, &found, None)?;
                 Ok(suggestion)
             }
         }
@@ -220,21 +227,20 @@ impl<'h> Engine<'h> {
         let Step { weights, set, .. } = step;
         let shared = || Scalarised::new(model, set, weights);
         Ok(match self.config().algorithm {
-            Algorithm::Blend => self.blend(model, step)?,
+            Algorithm::Auto => self.utilities_and_volume(model, step)?,
             // One objective has no volume but that of the best value.
             Algorithm::HvkgExact if model.objectives.len() < 2 => {
                 Box::new(CMokg::new(shared()?, &self.choices())?)
             }
             Algorithm::HvkgExact => {
                 let Stakes { reference, .. } = self.stakes(model, step)?;
-                let inner = Hypervolume::new(model, &step.set, &reference)?;
-                self.by_choice(model, Box::new(inner))
+                Box::new(self.hypervolume(model, step, &reference)?)
             }
             // maKG of the whole vector is the same with one choice: everything.
-            Algorithm::CMokg
-            | Algorithm::CMokgRandom
-            | Algorithm::MakgVector
-            | Algorithm::Sobol => Box::new(CMokg::new(shared()?, &self.choices())?),
+            Algorithm::CMokg | Algorithm::CMokgRandom => self.c_mokg(model, step)?,
+            Algorithm::MakgVector | Algorithm::Sobol => {
+                Box::new(CMokg::new(shared()?, &self.choices())?)
+            }
             Algorithm::Makg | Algorithm::MakgRandom => Box::new(MaKg::new(shared()?)),
             Algorithm::HvkgD => self.by_choice(model, self.hvkg(model, Hvkg::decoupled)?),
             Algorithm::HvkgC => self.hvkg(model, Hvkg::coupled)?,
@@ -251,22 +257,66 @@ impl<'h> Engine<'h> {
         })
     }
 
-    /// Gains of decision makers and of the hypervolume, each as a part of what there is to choose
-    /// between. The first alone where designs may be infeasible or one run gives several outputs.
-    fn blend<'a>(&'a self, model: &'a Model, step: &Step) -> Result<Box<dyn Acquisition + 'a>> {
-        let linear = Scalarised::new(model, &step.set, &step.weights)?;
-        let linear = Box::new(CMokg::new(linear, &self.choices())?);
-        let is_single = |choice: &Choice| choice.outputs.len() == 1;
-        let is_plain = !model.is_constrained() && self.choices().iter().all(is_single);
-        if model.objectives.len() < 2 || !is_plain {
-            return Ok(linear);
+    /// Gains of decision makers with the utilities of the user.
+    fn c_mokg<'a>(&self, model: &'a Model, step: &Step) -> Result<Box<dyn Acquisition + 'a>> {
+        let shared = Scalarised::new(model, &step.set, &step.weights)?;
+        Ok(match &model.worth {
+            Some(worth) => Box::new(UtilityKg::new(shared, worth, &self.choices())?),
+            None => Box::new(CMokg::new(shared, &self.choices())?),
+        })
+    }
+
+    /// Gains of decision makers and of the hypervolume, the latter converted into utility by what is
+    /// at stake of each on the predicted front. The first alone where designs may be infeasible, where
+    /// one run gives several of more than three objectives, and for whoever says which weights matter,
+    /// or more than weights.
+    fn utilities_and_volume<'a>(
+        &'a self,
+        model: &'a Model,
+        step: &Step,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
+        let utilities = self.c_mokg(model, step)?;
+        if !self.counts_volume(model) {
+            return Ok(utilities);
         }
-        let Stakes { reference, range, volume } = self.stakes(model, step)?;
-        let hypervolume = Hypervolume::new(model, &step.set, &reference)?;
-        let hypervolume = self.by_choice(model, Box::new(hypervolume));
+        let stakes = self.stakes(model, step)?;
+        let hypervolume = Box::new(self.hypervolume(model, step, &stakes.reference)?);
         let parts: [(Box<dyn Acquisition + 'a>, f64); 2] =
-            [(linear, -range.ln()), (hypervolume, -volume.ln())];
+            [(utilities, 0.0), (hypervolume, self.utility_of_volume(&stakes).ln())];
         Ok(Box::new(Blend { parts: parts.into() }))
+    }
+
+    /// Gains of hypervolume of each choice, of which each gives objectives only.
+    fn hypervolume<'a>(
+        &self,
+        model: &'a Model,
+        step: &Step,
+        reference: &[f64],
+    ) -> Result<Hypervolume<'a>> {
+        let objective = |k: &usize| match model.place(*k) {
+            Place::Objective(m) => Some(m),
+            Place::Constraint(_) => None,
+        };
+        let objectives = |c: &Choice| c.outputs.iter().filter_map(objective).collect::<Vec<_>>();
+        let measured: Vec<Vec<usize>> = self.choices().iter().map(objectives).collect();
+        let extent = Extent { set: &step.set, reference, seed: self.seed(VOLUME) };
+        Ok(Hypervolume::new(model, &extent, &measured)?)
+    }
+
+    /// What a unit of standardised hypervolume counts in units of utility.
+    fn utility_of_volume(&self, stakes: &Stakes) -> f64 {
+        volume_weight(self.problem().parameters.len()) * stakes.range / stakes.volume
+    }
+
+    /// Whether gains of hypervolume can be had beside those of decision makers, and are wanted.
+    fn counts_volume(&self, model: &Model) -> bool {
+        let objectives = model.objectives.len();
+        let is_computable = |choice: &Choice| is_computable(choice.outputs.len(), objectives);
+        let is_plain = !model.is_constrained() && self.choices().iter().all(is_computable);
+        // Hypervolumes know nothing of what is enough; Chebyshev utilities leave out no dents.
+        let is_wanted =
+            self.config().preference == Preference::Uniform && self.config().is_linear();
+        objectives > 1 && is_plain && is_wanted
     }
 
     fn hvkg<'a>(
@@ -310,7 +360,7 @@ impl<'h> Engine<'h> {
 
     /// What this step looks at.
     fn step(&self, model: &Model) -> Result<Step> {
-        let (config, order) = (self.config(), weights::drawing_order(self.problem()));
+        let (config, order) = (self.config(), weights::DrawingOrder::new(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
         let weights = weights::weights_of_step(config, &order, seed, plan::searches(self.history))?;
         let setting = discretise::Setting {
@@ -416,6 +466,7 @@ impl<'h> Engine<'h> {
             origin,
             options: vec![],
             chosen: None,
+            prospect: None,
             notes: vec![],
         })
     }
@@ -426,7 +477,20 @@ impl<'h> Engine<'h> {
                 |note: &ModelNote| Note::Model { output: output.name.clone(), note: note.clone() };
             model.belief(k).notes.iter().map(note)
         });
-        notes.collect()
+        notes.chain(self.correlations(model)).collect()
+    }
+
+    /// Which outputs are modelled together, with their correlations in the user's directions.
+    fn correlations(&self, model: &Model) -> Vec<Note> {
+        let objectives: Vec<usize> = self.problem().objectives().map(|(k, _)| k).collect();
+        let note = |([a, b], correlation): ([usize; 2], f64)| {
+            let pair = [objectives[a], objectives[b]];
+            let signs: f64 = pair.iter().map(|k| self.history.space.sign(*k)).product();
+            let outputs = pair.map(|k| self.problem().outputs[k].name.clone());
+            Note::Correlated { outputs, correlation: signs * correlation }
+        };
+        let correlations = model.joint.as_ref().map(Joint::correlations);
+        correlations.into_iter().flatten().map(note).collect()
     }
 
     /// Distinct designs inside the bounds that have a value: imported ones in an order of their
@@ -522,6 +586,19 @@ impl<'h> Engine<'h> {
     fn seed(&self, purpose: u64) -> u64 {
         seed_for(seed_for(self.history.seed, purpose), plan::searches(self.history))
     }
+}
+
+/// How much gains of hypervolume count beside those of decision makers, each as a part of what is at
+/// stake.
+///
+/// Decision makers with linear utilities and nearly all weight on one objective send a search to
+/// wherever that objective is not known yet. In two dimensions such places are soon exhausted; with each
+/// further parameter there are more of them, and what is learned there says less and less about
+/// trade-offs (docs/acquisition.md).
+fn volume_weight(parameters: usize) -> f64 {
+    const FOR_TWO: f64 = 0.03;
+    const MOST: f64 = 3.0;
+    (FOR_TWO * (parameters as f64 / 2.0).powi(4)).min(MOST)
 }
 
 /// A number below 2⁶³ that depends on the design alone, and not on its last bits, which units of

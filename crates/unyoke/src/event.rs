@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+use crate::config::{Config, Wishes};
 use crate::design::Design;
 use crate::error::JournalError;
 use crate::problem::{Cost, Problem};
@@ -12,7 +12,7 @@ use crate::reading::Reading;
 use std::collections::BTreeMap;
 
 /// The newest format of records, in which this version writes.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// An event with the version of the form in which it is written.
 ///
@@ -21,7 +21,7 @@ pub const FORMAT: u32 = 2;
 ///
 /// let record = Record::from(Event::Withdrawn { evaluation: 3 });
 /// let text = serde_json::to_string(&record)?;
-/// assert_eq!(text, r#"{"format":2,"event":"withdrawn","evaluation":3}"#);
+/// assert_eq!(text, r#"{"format":3,"event":"withdrawn","evaluation":3}"#);
 /// assert_eq!(serde_json::from_str::<Record>(&text)?, record);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -142,6 +142,11 @@ pub enum Event {
         /// The new price.
         cost: Cost,
     },
+    /// The user wants something else from now on. Since format 3.
+    Amended {
+        /// All wishes, changed or not.
+        wishes: Wishes,
+    },
 }
 
 /// The format of a record and nothing else, readable from records of any later version.
@@ -153,7 +158,7 @@ pub enum Event {
 /// use unyoke::{Header, JournalError};
 ///
 /// let header: Header = serde_json::from_str(r#"{"format":7,"event":"not invented yet"}"#)?;
-/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 2 }));
+/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 3 }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -221,6 +226,20 @@ mod tests {
         assert_eq!(FORMAT_2.lines().count(), 11);
     }
 
+    /// A journal of format 3, as it was first written. The same holds for it.
+    const FORMAT_3: &str = include_str!("../tests/golden/journal-format-3.jsonl");
+
+    #[test]
+    fn records_of_format_3_are_read_and_written_as_they_first_were() {
+        for text in FORMAT_3.lines() {
+            let record: Record = serde_json::from_str(text).unwrap();
+            if !matches!(record.event, Event::Created { .. }) {
+                assert_eq!(serde_json::to_string(&record).unwrap(), text);
+            }
+        }
+        assert_eq!(FORMAT_3.lines().count(), 4);
+    }
+
     #[test]
     fn values_keep_every_bit_in_a_record() {
         for value in [0.1 + 0.2, 5e-324, f64::MAX, -0.0, 1e22] {
@@ -240,10 +259,10 @@ mod tests {
 
     #[test]
     fn events_not_invented_yet_are_refused_by_their_format() {
-        let text = r#"{"format":3,"event":"merged","studies":[1,2]}"#;
+        let text = r#"{"format":4,"event":"merged","studies":[1,2]}"#;
         assert!(serde_json::from_str::<Record>(text).is_err());
         let header: Header = serde_json::from_str(text).unwrap();
-        assert_eq!(header.check(), Err(JournalError::Format { found: 3, known: FORMAT }));
+        assert_eq!(header.check(), Err(JournalError::Format { found: 4, known: FORMAT }));
         assert_eq!(Header { format: FORMAT }.check(), Ok(()));
         assert_eq!(Header { format: 0 }.check(), Ok(()));
     }

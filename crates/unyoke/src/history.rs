@@ -7,7 +7,7 @@ mod evaluation;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::config::Config;
+use crate::config::{Config, Wishes};
 use crate::design::{Design, Value};
 use crate::error::{Error, Result};
 use crate::event::{Event, Header, Record};
@@ -48,6 +48,7 @@ enum Change {
     Settle { index: usize, status: Status, paid: Option<f64>, place: Option<(Design, Vec<f64>)> },
     Reopen { index: usize },
     Price { measurement: usize, cost: Cost },
+    Amend { wishes: Box<Wishes> },
 }
 
 impl History {
@@ -138,6 +139,10 @@ impl History {
                 let index = self.problem.measurement_index(measurement)?;
                 self.check_new_cost(measurement, cost)?;
                 Ok(Change::Price { measurement: index, cost: cost.clone() })
+            }
+            Event::Amended { wishes } => {
+                self.config.clone().with_wishes(wishes.clone()).check_replayable(&self.problem)?;
+                Ok(Change::Amend { wishes: Box::new(wishes.clone()) })
             }
         }
     }
@@ -393,6 +398,9 @@ impl History {
                 evaluation.status = Status::Pending;
             }
             Change::Price { measurement, cost } => self.costs[measurement] = cost,
+            Change::Amend { wishes } => {
+                self.config = self.config.clone().with_wishes(*wishes);
+            }
         }
     }
 

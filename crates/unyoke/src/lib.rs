@@ -15,6 +15,7 @@ mod design;
 mod reading;
 mod space;
 mod feasible;
+mod importance;
 mod config;
 mod choices;
 mod event;
@@ -22,15 +23,19 @@ mod journal;
 mod history;
 mod weights;
 mod cost;
+mod worth;
 mod model;
 mod discretise;
 mod outlook;
 mod value;
 mod search;
 mod recommend;
+mod prospect;
+mod model_check;
 mod suggestion;
 mod plan;
 mod engine;
+mod stopping;
 mod contention;
 mod study;
 
@@ -38,8 +43,8 @@ mod study;
 mod cases;
 
 pub use config::{
-    Algorithm, Config, Deterministic, Discretisation, Failures, FrontSearch, Initial, Lengthscales,
-    Preference, Search, Units,
+    Algorithm, Config, Correlations, Deterministic, Discretisation, Failures, FrontSearch, Initial,
+    LengthscalePrior, Lengthscales, Preference, Search, Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};
@@ -47,12 +52,15 @@ pub use event::{Event, FORMAT, Header, Record};
 pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
 pub use model::ModelNote;
+pub use model_check::{Accuracy, Confidence, LeftOutValue, ModelCheck};
 pub use plan::Permission;
 pub use problem::{
     Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Limit, Measurement, Noise,
     Output, Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
 };
+pub use prospect::{Prospect, Unit};
 pub use reading::{Outcome, Reading, Results};
 pub use recommend::{Forecast, Front, FrontPoint};
+pub use stopping::{Appraisal, Stop, Verdict};
 pub use study::{Asked, Study};
 pub use suggestion::{Note, OptionRow, Origin, Suggestion};

@@ -1,4 +1,5 @@
-//! What is believed of all outputs: a fitted Gaussian process each, and where runs succeed.
+//! What is believed of all outputs: a fitted Gaussian process each, or one of several objectives
+//! together where these are correlated; and where runs succeed.
 //!
 //! Outputs are standardised for the fit. Evaluations that are under way, and those that failed,
 //! enter as if they had returned what the model expects there: that changes no prediction, but
@@ -9,18 +10,23 @@ pub(crate) mod subset;
 mod belief;
 mod feasibility;
 mod fit;
+mod joint;
+mod left_out;
 
-use crate::config::{Config, Units};
+use crate::config::{Config, Correlations, Units};
 use crate::problem::Output;
+use crate::worth::{Seen, Worth};
 use fit::{Draft, condition_on_expected, modelled};
 use known::Known;
-use unyoke_math::gp::Query;
+use unyoke_math::gp::{Prediction, Query};
 use unyoke_math::{Points, Result};
 
 pub(crate) use belief::Belief;
 use belief::HOPELESS;
 pub use belief::ModelNote;
 pub(crate) use feasibility::{Constraint, Runs};
+pub(crate) use joint::Joint;
+pub(crate) use left_out::{Comparison, comparisons};
 
 /// What the model of one output is made from; everything maximises, on the unit cube.
 #[derive(Debug, Clone)]
@@ -34,6 +40,8 @@ pub(crate) struct Observed<'a> {
     pub(crate) dim: usize,
     /// Number of parameters; a categorical one has several inputs.
     pub(crate) parameters: usize,
+    /// Which parameter each input belongs to.
+    pub(crate) groups: Vec<usize>,
     /// In the order in which they arrived.
     pub(crate) rows: Vec<Row<'a>>,
     /// Pending and failed evaluations.
@@ -60,12 +68,16 @@ pub(crate) struct Row<'a> {
 pub(crate) struct Model {
     /// In the order of the problem.
     pub(crate) objectives: Vec<Belief>,
+    /// The model of those that are modelled together.
+    pub(crate) joint: Option<Joint>,
     /// In the order of the problem.
     pub(crate) constraints: Vec<Constraint>,
     /// Where runs succeed, of measurements that have ever failed.
     pub(crate) runs: Vec<Runs>,
     /// What an infeasible design is worth, standardised; none where every design is feasible.
     pub(crate) reference: Option<Vec<f64>>,
+    /// What designs are worth where that is not a weighted sum of what is expected of them.
+    pub(crate) worth: Option<Worth>,
     /// Which of these each output of the problem is.
     places: Vec<Place>,
 }
@@ -97,9 +109,23 @@ impl Model {
             };
             let notes = std::mem::take(&mut draft.notes);
             let known = observed.known.clone();
-            model.add(Belief { gp, known, map: draft.map, unit, notes }, observed.limit);
+            let belief = Belief { gp, joint: None, known, map: draft.map, unit, notes };
+            model.add(belief, observed.limit);
+        }
+        if config.correlations == Correlations::Learned
+            && let Some(joint) = Joint::fit(observed, &drafts, &modelled)?
+        {
+            model.join(joint);
         }
         Ok(model)
+    }
+
+    /// Believes what a joint model says about the objectives in it.
+    pub(crate) fn join(&mut self, joint: Joint) {
+        for (k, member) in joint.members() {
+            self.objectives[k].joint = Some(member);
+        }
+        self.joint = Some(joint);
     }
 
     /// Adds the model of the next output, a constraint if it has a limit.
@@ -144,7 +170,7 @@ impl Model {
 
     /// How feasible `x` is: that probability, failures counted with caution. Adds `factor` times its
     /// gradient to `gradient`.
-    fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
+    pub(crate) fn feasibility(&self, x: &[f64], factor: f64, gradient: &mut [f64]) -> Result<f64> {
         let mut parts: Vec<(f64, Vec<f64>)> = vec![];
         for constraint in &self.constraints {
             let mut query = Query::default();
@@ -163,15 +189,13 @@ impl Model {
     }
 
     /// λ · (μ(x) − r) times the probability that x is feasible, in weighing units; without
-    /// constraints λ · μ(x). Writes its gradient.
+    /// constraints λ · μ(x). With other utilities, what these make of it. Writes its gradient.
     pub(crate) fn utility(&self, weights: &[f64], x: &[f64], gradient: &mut [f64]) -> Result<f64> {
         gradient.fill(0.0);
-        let mut sum = 0.0;
-        for (k, (belief, weight)) in self.objectives.iter().zip(weights).enumerate() {
-            let factor = weight * belief.unit;
-            let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
-            sum += factor * (belief.mean_with_gradient(x, factor, gradient)? - zero);
-        }
+        let sum = match &self.worth {
+            Some(worth) => self.worth_at(worth, &worth.without_ties(weights), x, gradient)?,
+            None => self.weighted_sum(weights, x, gradient)?,
+        };
         if !self.is_constrained() {
             return Ok(sum);
         }
@@ -180,6 +204,82 @@ impl Model {
         let parts = gradient.iter_mut().zip(by_feasibility);
         parts.for_each(|(g, part)| *g = *g * feasibility + part);
         Ok(sum * feasibility)
+    }
+
+    /// λ · (μ(x) − r); adds its gradient.
+    fn weighted_sum(&self, weights: &[f64], x: &[f64], gradient: &mut [f64]) -> Result<f64> {
+        let factors: Vec<f64> =
+            self.objectives.iter().zip(weights).map(|(belief, w)| w * belief.unit).collect();
+        let means = self.means_with_gradient(x, &factors, gradient)?;
+        let mut sum = 0.0;
+        for (k, (factor, mean)) in factors.iter().zip(means).enumerate() {
+            let zero = self.reference.as_ref().map_or(0.0, |reference| reference[k]);
+            sum += factor * (mean - zero);
+        }
+        Ok(sum)
+    }
+
+    /// Means of all objectives at `x`, standardised; adds the gradient of their sum with these factors
+    /// to `gradient`.
+    fn means_with_gradient(
+        &self,
+        x: &[f64],
+        factors: &[f64],
+        gradient: &mut [f64],
+    ) -> Result<Vec<f64>> {
+        let mut means = vec![0.0; self.objectives.len()];
+        if let Some(joint) = &self.joint {
+            let found = joint.means_with_gradient(x, factors, gradient)?;
+            joint.objectives.iter().zip(found).for_each(|(k, mean)| means[*k] = mean);
+        }
+        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
+            means[k] = belief.mean_with_gradient(x, factors[k], gradient)?;
+        }
+        Ok(means)
+    }
+
+    /// What the design is worth if it is feasible; adds its gradient.
+    pub(crate) fn worth_at(
+        &self,
+        worth: &Worth,
+        weights: &[f64],
+        x: &[f64],
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        let mut queries = vec![Query::default(); self.objectives.len()];
+        let predictions = self.predictions(x, &mut queries)?;
+        let mut by = vec![[0.0; 2]; predictions.len()];
+        let value =
+            worth.value_with_slopes(weights, &predictions, &mut Seen::default(), &mut by)?;
+        self.add_gradient(x, &queries, &by, gradient)?;
+        Ok(value)
+    }
+
+    /// What is expected of each objective at `x`.
+    pub(crate) fn predictions(&self, x: &[f64], queries: &mut [Query]) -> Result<Vec<Prediction>> {
+        let pairs = self.objectives.iter().zip(queries);
+        pairs.map(|(belief, query)| belief.query(x, query)).collect()
+    }
+
+    /// Adds the gradient of a quantity with these derivatives in mean and variance of each objective
+    /// at `x`, where the queries were made.
+    pub(crate) fn add_gradient(
+        &self,
+        x: &[f64],
+        queries: &[Query],
+        by: &[[f64; 2]],
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        for ((belief, query), [by_mean, by_variance]) in self.objectives.iter().zip(queries).zip(by)
+        {
+            if belief.known.is_some() {
+                belief.mean_with_gradient(x, *by_mean, gradient)?;
+            } else if *by_mean != 0.0 || *by_variance != 0.0 {
+                let part = belief.gp.gradient(query, *by_mean, *by_variance);
+                gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+            }
+        }
+        Ok(())
     }
 
     /// How feasible each of `points` is.
@@ -231,7 +331,32 @@ impl Model {
             true => Some(self.feasibilities(points)?),
             false => None,
         };
-        Ok(Expected { means: self.means(points)?, feasibilities })
+        let deviating = match &self.worth {
+            Some(_) => Some(self.predict_many(points)?),
+            None => None,
+        };
+        Ok(Expected { means: self.means(points)?, feasibilities, predictions: deviating })
+    }
+
+    /// What is expected of all objectives at each of `points`.
+    fn predict_many(&self, points: &Points) -> Result<Vec<Vec<Prediction>>> {
+        let columns = self.objectives.iter().map(|belief| belief.predict_many(points));
+        let columns: Vec<Vec<Prediction>> = columns.collect::<Result<_>>()?;
+        let row = |i: usize| columns.iter().map(|column| column[i]).collect();
+        Ok((0..points.len()).map(row).collect())
+    }
+
+    /// The value of designs to a decision maker, given what each is worth in each objective.
+    pub(crate) fn weigh_expected(
+        &self,
+        weights: &[f64],
+        expected: &Expected,
+        worths: &Points,
+    ) -> Vec<f64> {
+        match self.worth {
+            Some(_) => expected.utilities(self, weights),
+            None => self.weigh(weights, worths),
+        }
     }
 
     /// λ · μ in weighing units, for rows of standardised means.
@@ -243,8 +368,14 @@ impl Model {
 
     /// Posterior means of all objectives, in standardised units: a row per point.
     pub(crate) fn means(&self, points: &Points) -> Result<Points> {
-        let means = self.objectives.iter().map(|belief| belief.means(points));
-        let means: Vec<Vec<f64>> = means.collect::<Result<_>>()?;
+        let mut means = vec![vec![]; self.objectives.len()];
+        if let Some(joint) = &self.joint {
+            let found = joint.model.means(points)?;
+            joint.objectives.iter().zip(found).for_each(|(k, column)| means[*k] = column);
+        }
+        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
+            means[k] = belief.means(points)?;
+        }
         let row = |i: usize| means.iter().map(|m| m[i]).collect::<Vec<_>>();
         Points::from_rows(self.objectives.len(), (0..points.len()).map(row))
     }
@@ -256,11 +387,39 @@ pub(crate) struct Expected {
     pub(crate) means: Points,
     /// Probability that each is feasible; none where every design is.
     feasibilities: Option<Vec<f64>>,
+    /// What is expected of all objectives, where more than the means counts.
+    predictions: Option<Vec<Vec<Prediction>>>,
 }
 
 impl Expected {
+    /// What is expected of all objectives at each design; nothing where only means count.
+    pub(crate) fn predictions(&self) -> &[Vec<Prediction>] {
+        self.predictions.as_deref().unwrap_or_default()
+    }
+
+    /// Some of the designs.
+    pub(crate) fn select(&self, places: &[usize]) -> Self {
+        let feasibilities = self.feasibilities.as_ref();
+        let predictions = self.predictions.as_ref();
+        Self {
+            means: self.means.select(places),
+            feasibilities: feasibilities.map(|all| places.iter().map(|i| all[*i]).collect()),
+            predictions: predictions.map(|all| places.iter().map(|i| all[*i].clone()).collect()),
+        }
+    }
+
     /// The value of each design to a decision maker.
     pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
+        if let (Some(worth), Some(predictions)) = (&model.worth, &self.predictions) {
+            let (mut seen, weights) = (Seen::default(), worth.without_ties(weights));
+            let value = |row: &Vec<Prediction>| {
+                worth.value(&weights, row, &mut seen).unwrap_or(f64::NEG_INFINITY)
+            };
+            let mut values: Vec<f64> = predictions.iter().map(value).collect();
+            let factors = self.feasibilities.iter().flatten();
+            values.iter_mut().zip(factors).for_each(|(value, f)| *value *= f);
+            return values;
+        }
         let mut utilities = model.weigh(weights, &self.means);
         let Some(feasibilities) = &self.feasibilities else { return utilities };
         let factors = model.objectives.iter().zip(weights).map(|(b, w)| w * b.unit);
@@ -280,10 +439,16 @@ impl Expected {
         feasible
     }
 
-    /// What each design is worth in each objective: its mean, with the probability that it is
-    /// feasible, and otherwise the reference point.
+    /// What each design is worth in each objective: its mean, as far as it is not more than enough, with
+    /// the probability that it is feasible, and otherwise the reference point.
     pub(crate) fn worths(&self, model: &Model) -> Points {
         let mut worths = self.means.clone();
+        if let (Some(worth), Some(predictions)) = (&model.worth, &self.predictions) {
+            for (i, row) in predictions.iter().enumerate() {
+                let counted = row.iter().enumerate().map(|(k, p)| worth.counted(k, *p));
+                worths.row_mut(i).iter_mut().zip(counted).for_each(|(w, c)| *w = c);
+            }
+        }
         let reference = model.reference.as_deref().unwrap_or_default();
         for (i, f) in self.feasibilities.iter().flatten().enumerate() {
             let row = worths.row_mut(i).iter_mut().zip(reference);
@@ -309,5 +474,7 @@ impl Expected {
 /// A design is recommended if it is at least this likely to be feasible.
 pub(crate) const LIKELY: f64 = 0.5;
 
+#[cfg(test)]
+mod joint_tests;
 #[cfg(test)]
 mod tests;

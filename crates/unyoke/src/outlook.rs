@@ -1,10 +1,13 @@
 //! How an imagined evaluation moves beliefs about the designs that are compared.
 //!
-//! Measuring an output at x turns its mean at design x'_j into μ_j + β_j Z with a standard normal Z,
-//! β_j = cov(f(x'_j), f(x))/√(var f(x) + noise), and leaves the variance s_j² − β_j². What values an
-//! evaluation is a function of these numbers. The candidate x is one of the designs, the last.
+//! Measuring output m at x turns the mean of output k at design x'_j into μ_kj + β_kj Z with a standard
+//! normal Z, β_kj = cov(f_k(x'_j), f_m(x))/√(var f_m(x) + noise), and leaves the variance s_kj² − β_kj².
+//! What values an evaluation is a function of these numbers. With models of each output alone only
+//! the measured output moves, with a joint model all outputs in it ([`Prospect`]). The candidate x is
+//! one of the designs, the last.
 
 use crate::model::{Constraint, Model};
+use unyoke_math::coregional::set as coregional;
 use unyoke_math::gp::{Adjoint, Candidate, FixedSet, Prediction, Query};
 use unyoke_math::{Points, Result, normal};
 
@@ -12,8 +15,10 @@ use unyoke_math::{Points, Result, normal};
 pub(crate) struct Compared<'a> {
     pub(crate) model: &'a Model,
     pub(crate) designs: Points,
-    /// For each objective, and for each constraint.
+    /// For each objective alone, and for each constraint.
     pub(crate) objectives: Vec<FixedSet<'a>>,
+    /// For the objectives that are modelled together.
+    joint: Option<coregional::FixedSet<'a>>,
     pub(crate) constraints: Vec<Bounded<'a>>,
 }
 
@@ -76,10 +81,12 @@ impl<'a> Compared<'a> {
     pub(crate) fn new(model: &'a Model, designs: &Points) -> Result<Self> {
         let objectives = model.objectives.iter().map(|belief| belief.gp.fixed_set(designs));
         let constraints = model.constraints.iter().map(|one| Bounded::new(one, designs));
+        let joint = model.joint.as_ref().map(|joint| joint.model.fixed_set(designs));
         Ok(Self {
             model,
             designs: designs.clone(),
             objectives: objectives.collect::<Result<_>>()?,
+            joint: joint.transpose()?,
             constraints: constraints.collect::<Result<_>>()?,
         })
     }
@@ -89,8 +96,21 @@ impl<'a> Compared<'a> {
         let belief = &self.model.objectives[k];
         match belief.known.is_some() {
             true => belief.means(&self.designs),
-            false => Ok(self.objectives[k].means().to_vec()),
+            false => Ok(self.modelled_means(k).to_vec()),
         }
+    }
+
+    /// The same of an objective that is no formula.
+    fn modelled_means(&self, k: usize) -> &[f64] {
+        match self.joint.as_ref().zip(self.joint_output(k)) {
+            Some((set, output)) => set.means(output),
+            None => self.objectives[k].means(),
+        }
+    }
+
+    /// Which output of the joint model objective k is, if it is one.
+    fn joint_output(&self, k: usize) -> Option<usize> {
+        self.model.joint.as_ref()?.objectives.iter().position(|objective| *objective == k)
     }
 
     /// The design of the set that `x` is, if any.
@@ -181,5 +201,196 @@ impl Outlook {
         }
         let covariances = &by_slopes[..set.len()];
         set.gradient(&self.candidate, Adjoint { mean: by_mean, variance: by_variance, covariances })
+    }
+}
+
+/// How measuring one objective at a candidate would move the means of all objectives, and what these
+/// are at the candidate, whatever the model.
+pub(crate) struct Prospect<'a> {
+    compared: &'a Compared<'a>,
+    /// The objectives that move.
+    moved: Vec<usize>,
+    movement: Movement<'a>,
+    twin: Option<usize>,
+    /// Of all objectives at the candidate.
+    means: Vec<f64>,
+    /// Objectives that do not move, at the candidate.
+    queries: Vec<Query>,
+}
+
+/// How a measurement moves beliefs.
+enum Movement<'a> {
+    /// Only what is measured.
+    One(Box<Outlook>),
+    /// All objectives of a joint model.
+    Several(Box<JointOutlook<'a>>),
+}
+
+impl<'a> Prospect<'a> {
+    /// For measuring objective `m`.
+    pub(crate) fn new(compared: &'a Compared<'a>, m: usize) -> Self {
+        let joint = compared.joint.as_ref().zip(compared.joint_output(m));
+        let (moved, movement) = match (joint, &compared.model.joint) {
+            (Some((set, output)), Some(joint)) => {
+                let outlook = JointOutlook::new(set, output);
+                (joint.objectives.clone(), Movement::Several(Box::new(outlook)))
+            }
+            _ => (vec![m], Movement::One(Box::default())),
+        };
+        let objectives = compared.model.objectives.len();
+        Self {
+            compared,
+            moved,
+            movement,
+            twin: None,
+            means: vec![0.0; objectives],
+            queries: vec![Query::default(); objectives],
+        }
+    }
+
+    /// The objectives that move.
+    pub(crate) fn moved(&self) -> &[usize] {
+        &self.moved
+    }
+
+    /// β_kj for the `i`-th objective that moves; the candidate's own is last.
+    pub(crate) fn slopes(&self, i: usize) -> &[f64] {
+        match &self.movement {
+            Movement::One(outlook) => &outlook.slopes,
+            Movement::Several(outlook) => outlook.slopes.row(i),
+        }
+    }
+
+    /// Means of all objectives at the candidate, standardised.
+    pub(crate) fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// The design of the set that the candidate is, if any.
+    pub(crate) fn twin(&self) -> Option<usize> {
+        self.twin
+    }
+
+    /// Whether there is nothing to learn: the value is known exactly.
+    pub(crate) fn is_still(&self) -> bool {
+        match &self.movement {
+            Movement::One(outlook) => outlook.is_still(),
+            Movement::Several(outlook) => outlook.variance == 0.0,
+        }
+    }
+
+    /// Looks ahead from `x`.
+    pub(crate) fn look(&mut self, x: &[f64]) -> Result<()> {
+        let Compared { model, objectives, .. } = self.compared;
+        self.twin = self.compared.twin(x);
+        match &mut self.movement {
+            Movement::One(outlook) => {
+                outlook.look(&objectives[self.moved[0]], x, self.twin)?;
+                self.means[self.moved[0]] = outlook.candidate.prediction().mean;
+            }
+            Movement::Several(outlook) => {
+                outlook.look(x, self.twin)?;
+                let means = outlook.candidate.query().means();
+                self.moved.iter().zip(means).for_each(|(k, mean)| self.means[*k] = *mean);
+            }
+        }
+        for (k, belief) in model.objectives.iter().enumerate() {
+            if belief.known.is_some() {
+                self.means[k] = belief.predict(x)?.mean;
+            } else if !self.moved.contains(&k) {
+                belief.gp.query_into(x, &mut self.queries[k])?;
+                self.means[k] = self.queries[k].prediction().mean;
+            }
+            if let (Some(twin), None) = (self.twin, &belief.known) {
+                self.means[k] = self.compared.modelled_means(k)[twin];
+            }
+        }
+        Ok(())
+    }
+
+    /// The gradient in x of a quantity with these derivatives in the slopes, those of each moved
+    /// objective after one another, which are used up, and in the means at the candidate.
+    pub(crate) fn pull_back(
+        &self,
+        x: &[f64],
+        by_slopes: &mut [f64],
+        by_means: &[f64],
+    ) -> Result<Vec<f64>> {
+        let mut gradient = match &self.movement {
+            Movement::One(outlook) => {
+                let m = self.moved[0];
+                let set = &self.compared.objectives[m];
+                outlook.pull_back(set, by_slopes, [by_means[m], 0.0])?
+            }
+            Movement::Several(outlook) => {
+                let by_means: Vec<f64> = self.moved.iter().map(|k| by_means[*k]).collect();
+                outlook.pull_back(by_slopes, &by_means)?
+            }
+        };
+        for (k, belief) in self.compared.model.objectives.iter().enumerate() {
+            if self.moved.contains(&k) || by_means[k] == 0.0 {
+                continue;
+            }
+            if belief.known.is_some() {
+                belief.mean_with_gradient(x, by_means[k], &mut gradient)?;
+            } else {
+                let slope = belief.gp.gradient(&self.queries[k], by_means[k], 0.0);
+                gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
+            }
+        }
+        Ok(gradient)
+    }
+}
+
+/// How measuring one output of a joint model at a candidate would move the means of all its outputs.
+struct JointOutlook<'a> {
+    set: &'a coregional::FixedSet<'a>,
+    measured: usize,
+    candidate: coregional::Candidate,
+    /// Variance of the observation, with its noise.
+    variance: f64,
+    /// β_kj, a row per output; the candidate's own is last.
+    slopes: Points,
+}
+
+impl<'a> JointOutlook<'a> {
+    fn new(set: &'a coregional::FixedSet<'a>, measured: usize) -> Self {
+        let slopes = Points::zeros(set.len() + 1, set.model().outputs());
+        let candidate = coregional::Candidate::default();
+        Self { set, measured, candidate, variance: 0.0, slopes }
+    }
+
+    fn noise(&self) -> f64 {
+        self.set.model().noise(self.measured)
+    }
+
+    /// Looks ahead from `x`, which may be one of the designs: its twin.
+    fn look(&mut self, x: &[f64], twin: Option<usize>) -> Result<()> {
+        let (set, m) = (self.set, self.measured);
+        set.evaluate(x, m, &mut self.candidate)?;
+        let query = self.candidate.query();
+        self.variance = query.covariance(m, m) + self.noise();
+        // Nothing to learn where the value is known exactly.
+        let per_deviation = if self.variance > 0.0 { self.variance.sqrt().recip() } else { 0.0 };
+        for (k, covariances) in self.candidate.covariances().chunks_exact(set.len()).enumerate() {
+            let own = query.covariance(k, m);
+            let row = self.slopes.row_mut(k);
+            row.iter_mut().zip(covariances).for_each(|(slope, c)| *slope = c * per_deviation);
+            row[set.len()] = twin.map_or(own * per_deviation, |twin| row[twin]);
+        }
+        Ok(())
+    }
+
+    /// The gradient in x of a quantity with these derivatives in the slopes, row by row, and in the
+    /// means at the candidate.
+    fn pull_back(&self, by_slopes: &[f64], means: &[f64]) -> Result<Vec<f64>> {
+        let lines = self.set.len() + 1;
+        let (mut set, mut own) = (Vec::with_capacity(by_slopes.len()), vec![]);
+        for row in by_slopes.chunks_exact(lines) {
+            set.extend_from_slice(&row[..lines - 1]);
+            own.push(row[lines - 1]);
+        }
+        let adjoint = coregional::StepsAdjoint { set: &set, own: &own, means };
+        self.set.steps_gradient(&self.candidate, self.noise(), adjoint)
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn predicted_pareto_set(
     let designs = designs.select(&recommendable(space, model, &designs)?);
     let means = model.worths(&designs)?;
     // Of designs with the same expectations one will do.
-    let different = distinct(&means);
+    let different = distinct(&rounded(&means));
     let (designs, means) = (designs.select(&different), means.select(&different));
     let front = non_dominated(&means)?;
     let kept = if front.len() > count { thin(&means, &front, count)? } else { front };
@@ -149,15 +149,19 @@ pub(crate) fn recommended(
     weights: &Points,
     count: usize,
 ) -> Result<Points> {
-    let means = model.worths(designs)?;
-    let front = non_dominated(&means)?;
+    let expected = model.expected(designs)?;
+    let means = expected.worths(model);
+    // Of designs with the same expectations, or that differ only beyond what is enough, one will do.
+    let front = first_of_equals(&rounded(&means), &non_dominated(&means)?);
     let (designs, means) = (designs.select(&front), means.select(&front));
+    let expected = expected.select(&front);
     if designs.len() <= count {
         return Ok(designs);
     }
     let mut utilities = Points::zeros(weights.len(), designs.len());
     for (q, row) in weights.rows().enumerate() {
-        for (i, utility) in model.weigh(row, &means).into_iter().enumerate() {
+        let values = model.weigh_expected(row, &expected, &means);
+        for (i, utility) in values.into_iter().enumerate() {
             utilities.row_mut(i)[q] = utility;
         }
     }
@@ -166,6 +170,20 @@ pub(crate) fn recommended(
     add_farthest(&in_ranges(&means), &mut chosen, &all, count);
     chosen.sort_unstable();
     Ok(designs.select(&chosen))
+}
+
+/// Expectations without what nobody could measure: the models of two objectives that always agree
+/// differ in the last digits, and every design is then best for somebody.
+fn rounded(means: &Points) -> Points {
+    const STEPS: f64 = 1e7;
+    let mut rounded = means.clone();
+    rounded.as_flat_mut().iter_mut().for_each(|mean| *mean = (*mean * STEPS).round() / STEPS);
+    rounded
+}
+
+/// Those of `places` whose rows are different.
+fn first_of_equals(rows: &Points, places: &[usize]) -> Vec<usize> {
+    distinct(&rows.select(places)).into_iter().map(|i| places[i]).collect()
 }
 
 /// What counts as no gain: a fraction of what one standard deviation in every objective is worth.
@@ -183,24 +201,37 @@ pub(crate) fn with_best_for_weights(
     }
     let weights = weights.select(&distinct(weights));
     let mut designs = found;
-    let means = model.worths(&designs)?;
+    let expected = model.expected(&designs)?;
+    let means = expected.worths(model);
     let climb = |q: usize| {
-        let values = model.weigh(weights.row(q), &means);
+        let values = model.weigh_expected(weights.row(q), &expected, &means);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
         best_utility(space, model, weights.row(q), designs.row(start))
     };
     let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
     let tops = Points::from_rows(designs.dim(), tops?)?;
     let possible = recommendable(space, model, &tops)?;
-    let top_means = model.worths(&tops)?;
+    let of_tops = model.expected(&tops)?;
+    let top_means = of_tops.worths(model);
     let mut means = means;
+    let mut added: Vec<usize> = vec![];
     for (q, weights) in weights.rows().enumerate() {
-        let best = model.weigh(weights, &means).into_iter().fold(f64::NEG_INFINITY, f64::max);
-        let value = model.weigh(weights, &top_means.select(&[q]))[0];
+        let best = match model.worth {
+            None => model.weigh(weights, &means),
+            Some(_) => {
+                let mut values = expected.utilities(model, weights);
+                values.extend(of_tops.select(&added).utilities(model, weights));
+                values
+            }
+        };
+        let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let value =
+            model.weigh_expected(weights, &of_tops.select(&[q]), &top_means.select(&[q]))[0];
         let unit: f64 = model.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
         if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
             designs.push(tops.row(q))?;
             means.push(top_means.row(q))?;
+            added.push(q);
         }
     }
     Ok(designs)

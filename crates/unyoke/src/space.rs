@@ -85,6 +85,13 @@ impl Space {
         self.columns.len()
     }
 
+    /// For each input, which parameter it belongs to, of those that have any; a categorical one has
+    /// several.
+    pub(crate) fn groups(&self) -> Vec<usize> {
+        let columns = self.columns.iter().filter(|column| !column.inputs.is_empty()).enumerate();
+        columns.flat_map(|(i, column)| column.inputs.clone().map(move |_| i)).collect()
+    }
+
     /// For each input, whether it may move freely between 0 and 1.
     pub(crate) fn continuous(&self) -> &[bool] {
         &self.continuous

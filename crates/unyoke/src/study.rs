@@ -3,7 +3,7 @@
 //! A study is the replay of its journal; nothing else is kept, so a study that was killed, copied
 //! or opened elsewhere goes on exactly as it would have. What it says is worked out in `engine`.
 
-use crate::config::Config;
+use crate::config::{Config, Wishes};
 use crate::contention::Contention;
 use crate::design::Design;
 use crate::engine::{Engine, Renewed};
@@ -11,10 +11,12 @@ use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Record};
 use crate::history::{Evaluation, History};
 use crate::journal::{Journal, MemoryJournal};
+use crate::model_check::ModelCheck;
 use crate::plan::Permission;
 use crate::problem::{Cost, Problem};
 use crate::reading::{Outcome, Reading};
 use crate::recommend::{Front, FrontPoint};
+use crate::stopping::{self, Appraisal, Stop};
 use crate::suggestion::{OptionRow, Origin, Suggestion};
 
 /// How often a suggestion is computed again because others asked for the same thing first.
@@ -310,6 +312,19 @@ impl<J: Journal> Study<J> {
         found.ok_or(Error::Contended { times: 0 })
     }
 
+    /// Whether `next`, which this study suggested or which was asked of it last, is worth its cost.
+    ///
+    /// If it is not, earlier searches are made again, each from what was known then: only if
+    /// [`Stop::searches`] in a row agree is the verdict to stop. `None` if nobody can tell: no model was
+    /// asked, the algorithm values something other than utilities, or none of the objectives in
+    /// [`Stop::worth`] has any weight.
+    pub fn appraise(&self, stop: &Stop, next: &Suggestion) -> Result<Option<Appraisal>> {
+        for objective in stop.worth.keys() {
+            self.problem().output_index(objective)?;
+        }
+        stopping::appraise(stop, next, || Ok(self.journal.read(0)?))
+    }
+
     /// Records what came out of an evaluation: a number for a measurement of one output, values by
     /// name for others. NaN and infinities are failures, not values.
     ///
@@ -490,6 +505,28 @@ impl<J: Journal> Study<J> {
         self.record(|_| Ok(event()))
     }
 
+    /// Changes what the user wants from now on: which weights matter, in which units, with which
+    /// utilities, and what is enough of an objective. What was measured stays; what is suggested and
+    /// recommended from now on follows the new wishes. Those of before stay in the journal.
+    ///
+    /// ```
+    /// use unyoke::{Preference, Problem, Study, Wishes};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+    /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let twice = Preference::Importance(vec!["drag >= 2 * mass".to_owned()]);
+    /// study.amend(Wishes { preference: twice, ..study.config().wishes() })?;
+    /// let contradiction = ["drag >= 2 * mass", "mass >= 0.5"].map(str::to_owned);
+    /// let contradiction = Preference::Importance(contradiction.to_vec());
+    /// assert!(study.amend(Wishes { preference: contradiction, ..Wishes::default() }).is_err());
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn amend(&mut self, wishes: Wishes) -> Result<()> {
+        self.config().clone().with_wishes(wishes.clone()).check(self.problem())?;
+        self.record(|_| Ok(Event::Amended { wishes: wishes.clone() }))
+    }
+
     /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
     /// makers with linear utilities lose little, the others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
@@ -513,6 +550,12 @@ impl<J: Journal> Study<J> {
     /// What is expected of each output at a design of the user's, and what was measured there.
     pub fn forecast(&self, design: &Design) -> Result<FrontPoint> {
         self.engine().forecast(design)
+    }
+
+    /// How far the model of each output can be trusted: every value compared with what the model
+    /// expects of it from all the others. Outputs that are formulas have no model.
+    pub fn model_checks(&self) -> Result<Vec<ModelCheck>> {
+        self.engine().model_checks()
     }
 
     /// Expected gain, and gain per unit of cost, of evaluating designs a user has in mind: for each

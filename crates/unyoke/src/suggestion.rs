@@ -2,6 +2,7 @@
 
 use crate::design::Design;
 use crate::model::ModelNote;
+use crate::prospect::Prospect;
 use serde::Serialize;
 
 /// What to evaluate next, and why.
@@ -43,6 +44,9 @@ pub struct Suggestion {
     pub options: Vec<OptionRow>,
     /// The winner's row.
     pub chosen: Option<usize>,
+    /// What is still to be gained; `None` where no model was asked, and for algorithms that value
+    /// something other than utilities averaged over the weights.
+    pub prospect: Option<Box<Prospect>>,
     /// What else there is to say.
     pub notes: Vec<Note>,
 }
@@ -169,6 +173,13 @@ pub enum Note {
         /// What is to be known.
         note: ModelNote,
     },
+    /// Two outputs are modelled together: a measurement of one tells about the other.
+    Correlated {
+        /// Both of them.
+        outputs: [String; 2],
+        /// Their estimated correlation over all designs, in their own directions.
+        correlation: f64,
+    },
 }
 
 impl std::fmt::Display for Note {
@@ -178,6 +189,9 @@ impl std::fmt::Display for Note {
                 write!(f, "another measurement is worth more, but cannot be made now")
             }
             Self::Model { output, note } => write!(f, "{output}: {note}"),
+            Self::Correlated { outputs: [a, b], correlation } => {
+                write!(f, "{a} and {b} are modelled together: correlation {correlation:.2}")
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What an evaluation is worth: the interface of the acquisition functions.
 //!
-//! One file each. For evaluations of one objective at a time [`c_mokg`], [`hvkg`] and [`jes_lb`], for
+//! One file each. For evaluations of one objective at a time [`c_mokg`], for utilities other than
+//! weighted sums [`chebyshev`], [`hvkg`] and [`jes_lb`], for
 //! all at once [`ma_kg`], [`hvkg`], [`jes_lb`], [`par_ego`] and [`noisy_ehvi`];
 //! `docs/acquisition.md` compares them.
 //! Values are logarithms of expected gains, before any cost is divided by: late in a study gains
@@ -8,6 +9,7 @@
 
 pub(crate) mod blend;
 pub(crate) mod c_mokg;
+pub(crate) mod chebyshev;
 pub(crate) mod hypervolume;
 pub(crate) mod jes_lb;
 pub(crate) mod ma_kg;
@@ -18,7 +20,8 @@ mod vector;
 
 use crate::model::Model;
 use crate::outlook::Compared;
-use unyoke_math::gp::Gp;
+use crate::worth::{Seen, Worth};
+use unyoke_math::gp::{Gp, Query};
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
 use unyoke_math::{Points, Result};
@@ -79,13 +82,15 @@ pub(crate) struct Scalarised<'a> {
     weights: Points,
     /// λ_q · (μ(x'_j) − r) per weight vector, with room at the end of each row for the candidate.
     intercepts: Points,
+    /// What designs are worth instead, where utilities are not linear.
+    worth: Option<&'a Worth>,
 }
 
 impl<'a> Scalarised<'a> {
     pub(crate) fn new(model: &'a Model, set: &Points, weights: &Points) -> Result<Self> {
         let compared = Compared::new(model, set)?;
         let intercepts = Points::zeros(set.len() + 1, weights.len());
-        let mut shared = Self { compared, weights: weights.clone(), intercepts };
+        let mut shared = Self { compared, weights: weights.clone(), intercepts, worth: None };
         for k in 0..shared.objectives() {
             let means = shared.compared.means(k)?;
             for q in 0..weights.len() {
@@ -110,6 +115,14 @@ impl<'a> Scalarised<'a> {
     /// λ_q · (μ − r) of a design with these means.
     fn intercept(&self, q: usize, means: &[f64]) -> f64 {
         means.iter().enumerate().map(|(k, mean)| self.factor(q, k) * (mean - self.zero(k))).sum()
+    }
+
+    /// What a feasible design at `x` is worth for each weight vector.
+    fn worths_at(&self, worth: &Worth, x: &[f64]) -> Result<Vec<f64>> {
+        let mut queries = vec![Query::default(); self.objectives()];
+        let predictions = self.model().predictions(x, &mut queries)?;
+        let mut seen = Seen::default();
+        self.weights.rows().map(|row| worth.value(row, &predictions, &mut seen)).collect()
     }
 
     fn objectives(&self) -> usize {

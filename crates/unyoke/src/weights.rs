@@ -2,6 +2,7 @@
 
 use crate::config::{Algorithm, Config, Preference, weights_mistake};
 use crate::error::{Error, Result};
+use crate::importance;
 use crate::problem::Problem;
 use unyoke_math::random::{Rng, seed_for};
 use unyoke_math::{Points, sobol};
@@ -9,13 +10,14 @@ use unyoke_math::{Points, sobol};
 /// The weights of search number `search`, one row each, equally likely.
 ///
 /// In expectation: a fresh scrambled Sobol' sample of the simplex. One at a time: the next point of
-/// one sequence. `order` says in which order the objectives take the coordinates of what is drawn.
+/// one sequence. `drawing` says in which order the objectives take the coordinates of what is drawn.
 pub(crate) fn weights_of_step(
     config: &Config,
-    order: &[usize],
+    drawing: &DrawingOrder<'_>,
     seed: u64,
     search: u64,
 ) -> Result<Points> {
+    let order = &drawing.places[..];
     let objectives = order.len();
     match (&config.preference, config.algorithm.is_random()) {
         (Preference::Uniform, false) => {
@@ -31,6 +33,14 @@ pub(crate) fn weights_of_step(
             let rows = (0..count).map(|_| dirichlet(&parameters, &mut rng));
             Ok(dealt(order, &Points::from_rows(objectives, rows)?))
         }
+        (Preference::Importance(statements), random) => {
+            let region = importance::region(statements, &drawing.names)?;
+            let drawn = match random {
+                true => region.points_from(search as usize, 1, seed)?,
+                false => region.points(config.weights, seed_for(seed, search))?,
+            };
+            Ok(dealt(order, &drawn))
+        }
         (Preference::Weights(list), false) => {
             Ok(Points::from_rows(objectives, list.iter().map(|weights| normalised(weights)))?)
         }
@@ -43,18 +53,30 @@ pub(crate) fn weights_of_step(
 
 /// Many weights of the user's preference, the same at every step: what recommendations are judged
 /// by.
-pub(crate) fn weights_of_front(config: &Config, order: &[usize]) -> Result<Points> {
+pub(crate) fn weights_of_front(config: &Config, drawing: &DrawingOrder<'_>) -> Result<Points> {
     let config = Config { weights: 256, algorithm: Algorithm::CMokg, ..config.clone() };
-    weights_of_step(&config, order, 0, 0)
+    weights_of_step(&config, drawing, 0, 0)
 }
 
 /// The objectives sorted by name: the order in which a problem lists them must not decide which
 /// weights they draw.
-pub(crate) fn drawing_order(problem: &Problem) -> Vec<usize> {
-    let names: Vec<&String> = problem.objectives().map(|(_, objective)| &objective.name).collect();
-    let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by_key(|&m| names[m]);
-    order
+pub(crate) struct DrawingOrder<'a> {
+    /// Their places among the objectives.
+    pub(crate) places: Vec<usize>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> DrawingOrder<'a> {
+    pub(crate) fn new(problem: &'a Problem) -> Self {
+        Self::of(problem.objectives().map(|(_, objective)| objective.name.as_str()).collect())
+    }
+
+    fn of(names: Vec<&'a str>) -> Self {
+        let mut places: Vec<usize> = (0..names.len()).collect();
+        places.sort_by_key(|&m| names[m]);
+        let names = places.iter().map(|&m| names[m]).collect();
+        Self { places, names }
+    }
 }
 
 /// Gives coordinate k of each row to objective `order[k]`.
@@ -113,10 +135,37 @@ mod tests {
         Config { preference, algorithm, ..Config::default() }
     }
 
+    fn two() -> DrawingOrder<'static> {
+        DrawingOrder::of(vec!["a", "b"])
+    }
+
+    #[test]
+    fn weights_of_a_preference_with_statements_satisfy_them_at_every_step() {
+        let statements = ["mass >= 2 * drag", "0.1 <= drag <= 0.25"].map(str::to_owned);
+        for algorithm in [Algorithm::CMokg, Algorithm::CMokgRandom] {
+            let config = config(Preference::Importance(statements.to_vec()), algorithm);
+            let order = DrawingOrder::of(vec!["mass", "drag", "noise"]);
+            let mut seen = vec![];
+            for search in 0..20 {
+                let weights = weights_of_step(&config, &order, 3, search).unwrap();
+                assert_eq!(weights, weights_of_step(&config, &order, 3, search).unwrap());
+                for w in weights.rows() {
+                    assert!(w[0] >= 2.0 * w[1] - 1e-9, "{w:?}");
+                    assert!((0.1 - 1e-9..=0.25 + 1e-9).contains(&w[1]), "{w:?}");
+                    assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                    seen.push(w[1]);
+                }
+            }
+            seen.sort_by(f64::total_cmp);
+            assert!(seen[0] < 0.13 && seen[seen.len() - 1] > 0.22, "{seen:?}");
+        }
+    }
+
     #[test]
     fn weights_are_drawn_anew_each_step_and_again_for_the_same_step() {
         let config = config(Preference::Uniform, Algorithm::CMokg);
-        let step = |ask| weights_of_step(&config, &[0, 1, 2], 7, ask).unwrap();
+        let step =
+            |ask| weights_of_step(&config, &DrawingOrder::of(vec!["a", "b", "c"]), 7, ask).unwrap();
         assert_eq!(step(4), step(4));
         assert_ne!(step(4), step(5));
         assert_eq!(step(4).len(), 16);
@@ -125,16 +174,20 @@ mod tests {
     #[test]
     fn weights_stay_with_their_objectives_when_these_are_listed_otherwise() {
         let dirichlet = |parameters: [f64; 3]| Preference::Dirichlet(parameters.to_vec());
+        let twice = || Preference::Importance(vec!["a >= 2 * c".to_owned()]);
         let preferences = [
             [Preference::Uniform, Preference::Uniform],
             [dirichlet([1.0, 2.0, 3.0]), dirichlet([2.0, 3.0, 1.0])],
+            [twice(), twice()],
         ];
         for [plain, turned] in preferences {
             for algorithm in [Algorithm::CMokg, Algorithm::CMokgRandom] {
-                let step = |preference: &Preference, order: &[usize]| {
-                    weights_of_step(&config(preference.clone(), algorithm), order, 7, 4).unwrap()
+                let step = |preference: &Preference, names: [&'static str; 3]| {
+                    let order = DrawingOrder::of(names.to_vec());
+                    weights_of_step(&config(preference.clone(), algorithm), &order, 7, 4).unwrap()
                 };
-                let (plain, turned) = (step(&plain, &[0, 1, 2]), step(&turned, &[2, 0, 1]));
+                let plain = step(&plain, ["a", "b", "c"]);
+                let turned = step(&turned, ["b", "c", "a"]);
                 for (a, b) in plain.rows().zip(turned.rows()) {
                     assert_eq!([a[0], a[1], a[2]], [b[2], b[0], b[1]]);
                 }
@@ -148,7 +201,7 @@ mod tests {
         let whole = sobol::simplex(2, 8, 7).unwrap();
         for ask in 0..8 {
             assert_eq!(
-                weights_of_step(&config, &[0, 1], 7, ask).unwrap().row(0),
+                weights_of_step(&config, &two(), 7, ask).unwrap().row(0),
                 whole.row(ask as usize)
             );
         }
@@ -176,9 +229,9 @@ mod tests {
     #[test]
     fn listed_weights_are_normalised_and_taken_in_turn() {
         let list = Preference::Weights(vec![vec![2.0, 2.0], vec![0.0, 5.0]]);
-        let all = weights_of_step(&config(list.clone(), Algorithm::CMokg), &[0, 1], 1, 9).unwrap();
+        let all = weights_of_step(&config(list.clone(), Algorithm::CMokg), &two(), 1, 9).unwrap();
         assert_eq!(all.as_flat(), [0.5, 0.5, 0.0, 1.0]);
-        let one = weights_of_step(&config(list, Algorithm::MakgRandom), &[0, 1], 1, 9).unwrap();
+        let one = weights_of_step(&config(list, Algorithm::MakgRandom), &two(), 1, 9).unwrap();
         assert_eq!(one.as_flat(), [0.0, 1.0]);
     }
 

@@ -5,9 +5,10 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
-    Algorithm, Config, Design, Deterministic, Discretisation, Event, Failures, FrontSearch,
-    GammaPrior, Initial, Journal, KnownHyper, Lengthscales, Measurement, MemoryJournal, Noise,
-    Output, Parameter, Preference, Priors, Problem, Scale, Search, Study, Units,
+    Algorithm, Config, Correlations, Design, Deterministic, Discretisation, Event, Failures,
+    FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior, Lengthscales,
+    Measurement, MemoryJournal, Noise, Output, Parameter, Preference, Priors, Problem, Scale,
+    Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -138,11 +139,12 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
         prop::sample::select(vec![Units::Standardised, Units::Raw]),
         prop::sample::select(vec![Lengthscales::Isotropic, Lengthscales::PerInput]),
         prop::sample::select(vec![Deterministic::Interpolated, Deterministic::Smoothed]),
+        prop::sample::select(vec![LengthscalePrior::Alike, LengthscalePrior::Separate]),
     );
     let efforts = (search, front, 1..4usize, initial, discretisation());
     (kinds, efforts, preference(objectives), reference).prop_map(
         |(
-            (algorithm, units, lengthscales, deterministic),
+            (algorithm, units, lengthscales, deterministic, lengthscale_prior),
             (search, front, weights, designs, discretisation),
             preference,
             reference,
@@ -155,10 +157,14 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 initial: Initial { designs, ..Initial::default() },
                 weights,
                 preference,
+                utility: Utility::Linear,
+                enough: BTreeMap::new(),
                 units,
                 lengthscales,
+                lengthscale_prior,
                 deterministic,
                 failures: Failures::Learned,
+                correlations: Correlations::Learned,
                 discretisation,
                 search,
                 front,

@@ -1198,8 +1198,8 @@ fn case_126_every_algorithm_with_everything_at_once() {
             .unwrap();
         let initial = Initial { designs: Some(3), ..Initial::default() };
         let config = Config { algorithm, initial, ..quick() };
-        let knows = ["blend", "c-mokg", "c-mokg-random", "makg-vector", "sobol"]
-            .contains(&algorithm.name());
+        let knows =
+            ["auto", "c-mokg", "c-mokg-random", "makg-vector", "sobol"].contains(&algorithm.name());
         let study = Study::with_config(problem, config, 0);
         let Ok(mut study) = study else {
             let message = study.unwrap_err().to_string();

@@ -39,7 +39,8 @@ fn go(study: &mut Study, count: usize, tell: impl Fn(&Suggestion) -> Outcome) {
 
 #[test]
 fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
-    for seed in 0..3 {
+    let mut all_failed = 0;
+    for seed in 0..6 {
         let problem = square().maximise("f", 1.0).maximise("g", 3.0).build().unwrap();
         let mut study = Study::with_config(problem, Config::default(), seed).unwrap();
         go(&mut study, 60, |asked| {
@@ -55,7 +56,9 @@ fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
         let failed =
             study.evaluations().iter().filter(|e| matches!(e.status, Status::Failed(_))).count();
         // Ignoring failures, 45 to 47 fail, and nearly all designs of the front lie beyond the line.
-        assert!(failed <= 14, "seed {seed}: {failed} of 60 failed");
+        // Once both objectives are known, only designs near the line are worth trying, some beyond it.
+        assert!(failed <= 24, "seed {seed}: {failed} of 60 failed");
+        all_failed += failed;
         let front = study.front(12).unwrap();
         assert!(front.points.len() >= 3, "{}", front.points.len());
         for point in &front.points {
@@ -64,6 +67,7 @@ fn runs_that_fail_beyond_a_line_are_avoided_and_no_front_design_lies_there() {
             assert!(point.feasibility.unwrap() >= 0.5);
         }
     }
+    assert!(all_failed <= 72, "{all_failed} of 360 failed");
 }
 
 #[test]

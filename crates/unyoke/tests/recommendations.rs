@@ -1,7 +1,7 @@
 //! What decision makers lose who choose from the points of a front rather than among all designs.
 #![allow(clippy::unwrap_used)]
 
-use unyoke::{Design, FrontPoint, Problem, Study};
+use unyoke::{Config, Correlations, Design, FrontPoint, LengthscalePrior, Problem, Study};
 
 /// Number `i` of an evenly spread sequence in the unit cube (Roberts 2018).
 fn spread<const D: usize>(i: usize) -> [f64; D] {
@@ -18,7 +18,13 @@ fn informed<const D: usize, const M: usize>(
     let parameters =
         (0..D).fold(Problem::builder(), |b, d| b.continuous(format!("x{d}"), 0.0, 1.0));
     let problem = (0..M).fold(parameters, |b, m| b.minimise(format!("f{m}"), 1.0));
-    let mut study = Study::new(problem.build().unwrap()).unwrap();
+    // What is lost depends on the front: it is that of models which stay as they are.
+    let config = Config {
+        lengthscale_prior: LengthscalePrior::Separate,
+        correlations: Correlations::Ignored,
+        ..Config::default()
+    };
+    let mut study = Study::with_config(problem.build().unwrap(), config, 0).unwrap();
     let points: Vec<[f64; D]> = (0..count).map(spread).collect();
     for x in &points {
         let design: Design = (0..D).map(|d| (format!("x{d}"), x[d].into())).collect();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use serde_json::Value;
-use unyoke::{FORMAT, Front, Journal, MemoryJournal, Record, Status, Study};
+use unyoke::{Event, FORMAT, Front, Journal, MemoryJournal, Record, Status, Study};
 
 /// A study of format 1 with failed, pending, withdrawn and imported evaluations and a cost that
 /// changed: its journal, and the front that the program of that time showed. Change nothing in them.
@@ -68,4 +68,32 @@ fn a_study_of_format_1_goes_on_in_the_format_of_today() {
     assert_eq!(reopened.evaluations()[34].reading(1), Some(2.5.into()));
     assert_eq!(reopened.evaluations()[18].status, Status::Pending);
     assert_eq!(reopened.suggest().unwrap(), study.suggest().unwrap());
+}
+
+/// A study that the last version to write format 2 asked for, with a constraint and default settings.
+/// Change nothing in it.
+const FORMAT_2: &str = include_str!("golden/study-format-2.jsonl");
+
+/// Whatever users can say about their wishes since, a study that says nothing goes on as it did.
+#[test]
+fn a_study_of_format_2_suggests_bit_for_bit_what_it_suggested() {
+    let records: Vec<Record> =
+        FORMAT_2.lines().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert!(records.iter().all(|record| record.format == 2));
+    let mut searched = 0;
+    for (i, record) in records.iter().enumerate() {
+        let Event::Asked { design, measurement, initial: false, .. } = &record.event else {
+            continue;
+        };
+        // Every other one will do; searches take a while.
+        searched += 1;
+        if searched % 2 == 0 {
+            continue;
+        }
+        let mut journal = MemoryJournal::default();
+        journal.append(0, &records[..i]).unwrap();
+        let suggestion = Study::open(journal).unwrap().suggest().unwrap();
+        assert_eq!((&suggestion.design, &suggestion.measurement), (design, measurement));
+    }
+    assert!(searched >= 9);
 }

@@ -1,12 +1,14 @@
 //! From a history to what is believed.
 
 use super::{Engine, FARTHEST_REFERENCE, Pending};
-use crate::config::Failures;
+use crate::choices::Choice;
+use crate::config::{Config, Correlations, Failures, Utility};
 use crate::discretise;
 use crate::error::Result;
 use crate::history::{Evaluation, Status};
 use crate::model::known::Known;
 use crate::model::{Model, Observed, Place, Row, Runs};
+use crate::worth::Worth;
 use unyoke_math::Points;
 use unyoke_math::pareto::non_dominated;
 use unyoke_math::success::Classifier;
@@ -34,10 +36,10 @@ impl<'h> Engine<'h> {
         Ok(Some(reference))
     }
 
-    /// The models, with or without what is under way.
-    pub(super) fn model(&self, pending: Pending) -> Result<Model> {
-        let history = &self.history;
-        let observed = |k: usize| -> Result<Observed<'_>> {
+    /// What the models are made from, with or without what is under way.
+    pub(super) fn observed(&self, pending: Pending) -> Result<Vec<Observed<'h>>> {
+        let history = self.history;
+        let observed = |k: usize| -> Result<Observed<'h>> {
             let space = &history.space;
             let row = |evaluation: &'h Evaluation| {
                 let reading = evaluation.reading(k)?;
@@ -62,19 +64,63 @@ impl<'h> Engine<'h> {
                 sign: space.sign(k),
                 dim: space.dim(),
                 parameters: space.parameters(),
+                groups: space.groups(),
                 rows: history.completed().filter_map(row).collect(),
                 expected,
                 known: Known::new(self.problem(), space, k)?,
             })
         };
-        let observed: Vec<Observed<'_>> =
-            (0..self.problem().outputs.len()).map(observed).collect::<Result<_>>()?;
-        let mut model = Model::fit(&observed, self.config())?;
-        model.runs = self.runs()?;
+        (0..self.problem().outputs.len()).map(observed).collect()
+    }
+
+    /// The models, with or without what is under way.
+    pub(super) fn model(&self, pending: Pending) -> Result<Model> {
+        let observed = self.observed(pending)?;
+        let runs = self.runs()?;
+        let mut model = Model::fit(&observed, &self.model_config(&runs))?;
+        model.runs = runs;
         if model.is_constrained() {
             model.reference = Some(self.worth_of_infeasible(&model)?);
         }
+        if !self.config().is_linear() {
+            model.worth = Some(self.worth(&model)?);
+        }
         Ok(model)
+    }
+
+    /// The settings of the models: correlations are not learned where they could not be valued. That
+    /// needs an algorithm that knows them, linear utilities, measurements of one objective each, and
+    /// designs that are all feasible.
+    fn model_config(&self, runs: &[Runs]) -> Config {
+        let is_single = |choice: &Choice| choice.outputs.len() == 1;
+        let knows = self.config().algorithm.knows_correlations()
+            && self.config().is_linear()
+            && self.problem().constraints().next().is_none()
+            && runs.is_empty()
+            && self.choices().iter().all(is_single);
+        let correlations = if knows { self.config().correlations } else { Correlations::Ignored };
+        Config { correlations, ..self.config().clone() }
+    }
+
+    /// How designs are valued where that is not by weighted sums of what is expected of them.
+    fn worth(&self, model: &Model) -> Result<Worth> {
+        let (config, count) = (self.config(), model.objectives.len());
+        let mut enough = vec![f64::INFINITY; count];
+        for (name, value) in &config.enough {
+            let k = self.problem().output_index(name)?;
+            if let Place::Objective(m) = model.place(k) {
+                let value = self.history.space.to_internal(k, *value);
+                let standardised = model.belief(k).map.standardize(value);
+                enough[m] = standardised.clamp(-FARTHEST_REFERENCE, FARTHEST_REFERENCE);
+            }
+        }
+        let reference = match (&model.reference, config.utility) {
+            (Some(reference), _) => reference.clone(),
+            (None, Utility::Chebyshev) => self.worth_of_infeasible(model)?,
+            (None, Utility::Linear) => vec![0.0; count],
+        };
+        let units = model.objectives.iter().map(|belief| belief.unit).collect();
+        Ok(Worth::new(config.utility, enough, reference, units)?)
     }
 
     /// Where measurements succeed that have failed. If one has never succeeded, that says nothing

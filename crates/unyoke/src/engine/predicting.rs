@@ -15,6 +15,7 @@ use crate::search::Best;
 use crate::suggestion::OptionRow;
 use crate::weights;
 use unyoke_math::Points;
+use unyoke_math::data::Standardizer;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 
@@ -47,7 +48,7 @@ impl Engine<'_> {
     }
 
     fn weights_of_front(&self) -> Result<Points> {
-        weights::weights_of_front(self.config(), &weights::drawing_order(self.problem()))
+        weights::weights_of_front(self.config(), &weights::DrawingOrder::new(self.problem()))
     }
 
     /// The predicted Pareto set, and designs that are better still for some of `weights`.
@@ -98,25 +99,9 @@ impl Engine<'_> {
                 let value = known.at(x).map_or(f64::NAN, |value| space.to_user(k, value));
                 return Ok(Forecast::of_formula(value));
             }
-            let Prediction { mean, variance } = belief.predict(x)?;
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
-            let at = |z: f64| space.to_user(k, belief.map.restore(z));
-            let ends = [at(mean - variance.sqrt()), at(mean + variance.sqrt())];
-            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-            Ok(Forecast {
-                mean: at(mean),
-                sd: match self.problem().outputs[k].scale {
-                    // Not the root of the variance in these units, which may overflow.
-                    Scale::Linear => variance.sqrt() * belief.map.scale(),
-                    // Both may be infinite.
-                    Scale::Log if low == high => 0.0,
-                    Scale::Log => 0.5 * high - 0.5 * low,
-                },
-                low,
-                high,
-                measured: here.map(|(_, reading)| reading.value).collect(),
-                is_formula: false,
-            })
+            let measured = here.map(|(_, reading)| reading.value).collect();
+            Ok(Forecast { measured, ..self.in_own_units(k, &belief.map, belief.predict(x)?) })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
         let feasibility = match model.is_constrained() {
@@ -124,5 +109,31 @@ impl Engine<'_> {
             false => None,
         };
         Ok(FrontPoint { design: space.decode(x), outputs, feasibility })
+    }
+
+    /// A standardised prediction in the units of output `k`.
+    pub(super) fn in_own_units(
+        &self,
+        k: usize,
+        map: &Standardizer,
+        Prediction { mean, variance }: Prediction,
+    ) -> Forecast {
+        let at = |z: f64| self.history.space.to_user(k, map.restore(z));
+        let ends = [at(mean - variance.sqrt()), at(mean + variance.sqrt())];
+        let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        Forecast {
+            mean: at(mean),
+            sd: match self.problem().outputs[k].scale {
+                // Not the root of the variance in these units, which may overflow.
+                Scale::Linear => variance.sqrt() * map.scale(),
+                // Both may be infinite.
+                Scale::Log if low == high => 0.0,
+                Scale::Log => 0.5 * high - 0.5 * low,
+            },
+            low,
+            high,
+            measured: vec![],
+            is_formula: false,
+        }
     }
 }

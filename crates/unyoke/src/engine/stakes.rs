@@ -119,3 +119,65 @@ fn spans(rows: &Points) -> Vec<f64> {
     };
     (0..rows.dim()).map(span).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Engine, Pending};
+    use crate::config::Config;
+    use crate::design::Design;
+    use crate::event::{Event, Record};
+    use crate::history::History;
+    use crate::problem::Problem;
+    use std::collections::BTreeMap;
+    use unyoke_math::sobol;
+
+    /// A study of maximising both of these on the unit square, with values at 24 designs.
+    fn history(functions: [fn(f64, f64) -> f64; 2], config: Config) -> History {
+        let problem = Problem::builder().continuous("x", 0.0, 1.0).continuous("y", 0.0, 1.0);
+        let problem = problem.maximise("a", 1.0).maximise("b", 1.0).build().unwrap();
+        let mut records = vec![Record::from(Event::Created { problem, config, seed: 0 })];
+        let designs = sobol::cube(2, 24, 1).unwrap();
+        let pairs = designs.rows().flat_map(|x| [("a", functions[0], x), ("b", functions[1], x)]);
+        for (evaluation, (name, function, x)) in (0..).zip(pairs) {
+            let design = Design::new().with("x", x[0]).with("y", x[1]);
+            let (measurement, cost, initial) = (name.to_owned(), 1.0, true);
+            records.push(Event::Asked { evaluation, design, measurement, cost, initial }.into());
+            let values = BTreeMap::from([(name.to_owned(), function(x[0], x[1]).into())]);
+            let (missing, cost, design) = (None, None, None);
+            records.push(Event::Measured { evaluation, values, missing, cost, design }.into());
+        }
+        History::replay(&records).unwrap()
+    }
+
+    /// The reference point in the units of the objectives, with the range of utilities and the volume.
+    fn stakes(history: &History) -> ([f64; 2], f64, f64) {
+        let engine = Engine::new(history);
+        let model = engine.model(Pending::Expected).unwrap();
+        let step = engine.step(&model).unwrap();
+        let stakes = engine.stakes(&model, &step).unwrap();
+        let raw = |k: usize| model.objectives[k].map.restore(stakes.reference[k]);
+        let scales: f64 = model.objectives.iter().map(|belief| belief.map.scale()).product();
+        ([raw(0), raw(1)], stakes.range, stakes.volume * scales)
+    }
+
+    #[test]
+    fn an_end_that_buys_nothing_for_a_lot_does_not_stretch_the_front() {
+        // From (1, 0) on, raising y buys 0.01 of a for 3 of b.
+        let a = |x: f64, y: f64| x + 0.01 * y;
+        let b = |x: f64, y: f64| 1.0 - x - 3.0 * y;
+        let ([a, b], range, volume) = stakes(&history([a, b], Config::default()));
+        // The ends worth having are (0, 1) and (1, 0), a tenth of the range above the point.
+        assert!((a + 0.1).abs() < 0.03 && (b + 0.1).abs() < 0.03, "{a} {b}");
+        // The volume below the line between them is 0.71; below ten steps along it, 0.66.
+        assert!((volume - 0.66).abs() < 0.02, "{volume}");
+        assert!(range > 0.0);
+    }
+
+    #[test]
+    fn a_reference_point_of_the_user_is_taken_as_it_is() {
+        let reference = BTreeMap::from([("a".to_owned(), -2.0), ("b".to_owned(), 0.25)]);
+        let config = Config { reference: Some(reference), ..Config::default() };
+        let ([a, b], ..) = stakes(&history([|x, _| x, |x, _| 1.0 - x], config));
+        assert!((a + 2.0).abs() < 1e-9 && (b - 0.25).abs() < 1e-9, "{a} {b}");
+    }
+}

@@ -141,10 +141,37 @@ impl BoundInequality {
         }
     }
 
+    /// Each comparison as coefficients of the values and a constant, the sum of which is not negative
+    /// where it holds; `None` unless all are linear.
+    pub(crate) fn linear_forms(&self, count: usize) -> Option<Vec<(Vec<f64>, f64)>> {
+        self.slacks.iter().map(|slack| linear_form(slack, count)).collect()
+    }
+
     /// Whether value number `place` is used.
     pub(crate) fn uses(&self, place: usize) -> bool {
         self.slacks.iter().any(|slack| slack.uses(place))
     }
+}
+
+/// Coefficients and constant of a formula that is linear where its values are between 0 and 1.
+fn linear_form(slack: &Bound, count: usize) -> Option<(Vec<f64>, f64)> {
+    let mut coefficients = vec![0.0; count];
+    let middle = vec![0.5; count];
+    let value = slack.gradient(&middle, &mut coefficients);
+    let constant = value - 0.5 * coefficients.iter().sum::<f64>();
+    let size = coefficients.iter().fold(constant.abs(), |size, c| size.max(c.abs()));
+    if !size.is_finite() {
+        return None;
+    }
+    // At the corners, and at places that nothing has to do with.
+    let corner = |k: usize| (0..count).map(|j| f64::from(u8::from(j == k))).collect::<Vec<_>>();
+    let odd = |start: f64| (0..count).map(|j| (start + 0.618 * j as f64).fract()).collect();
+    let places = (0..count).map(corner).chain([0.137, 0.531, 0.929].map(odd));
+    let agrees = |place: Vec<f64>| {
+        let sum: f64 = coefficients.iter().zip(&place).map(|(c, v)| c * v).sum();
+        (slack.value(&place) - sum - constant).abs() <= 1e-9 * size
+    };
+    places.into_iter().all(agrees).then_some((coefficients, constant))
 }
 
 /// The smaller of two, or what is not a number.

@@ -1,16 +1,20 @@
 //! What is believed of one output.
 
+use super::joint::Member;
 use super::known::Known;
 use serde::Serialize;
 use unyoke_math::data::Standardizer;
-use unyoke_math::gp::{Gp, Prediction};
+use unyoke_math::gp::{Gp, Prediction, Query};
 use unyoke_math::{Points, Result};
 
 /// What is believed of one output.
 #[derive(Debug, Clone)]
 pub(crate) struct Belief {
-    /// On standardised values; a prior that nobody asks where the output is a formula.
+    /// The output alone, on standardised values; a prior that nobody asks where it is a formula.
     pub(crate) gp: Gp,
+    /// Its place in the model of several outputs, if it is modelled together with others: what is
+    /// believed is then this. Only objectives are, and only for algorithms that know it.
+    pub(crate) joint: Option<Member>,
     /// The formula that the output is, if it is one.
     pub(crate) known: Option<Known>,
     /// From values to standardised values.
@@ -87,7 +91,10 @@ impl Belief {
     pub(crate) fn means(&self, points: &Points) -> Result<Vec<f64>> {
         match &self.known {
             Some(known) => Ok(points.rows().map(|x| self.standardised(known.at(x))).collect()),
-            None => self.gp.means(points),
+            None => match &self.joint {
+                Some(member) => member.means(points),
+                None => self.gp.means(points),
+            },
         }
     }
 
@@ -100,7 +107,30 @@ impl Belief {
     pub(crate) fn predict(&self, x: &[f64]) -> Result<Prediction> {
         match &self.known {
             Some(known) => Ok(Prediction { mean: self.standardised(known.at(x)), variance: 0.0 }),
-            None => self.gp.predict(x),
+            None => match &self.joint {
+                Some(member) => member.predict(x),
+                None => self.gp.predict(x),
+            },
+        }
+    }
+
+    /// The same by the model of the output alone; keeps in `query` what a gradient needs.
+    pub(crate) fn query(&self, x: &[f64], query: &mut Query) -> Result<Prediction> {
+        if self.known.is_some() {
+            return self.predict(x);
+        }
+        self.gp.query_into(x, query)?;
+        Ok(query.prediction())
+    }
+
+    /// What is expected at each of `points`.
+    pub(crate) fn predict_many(&self, points: &Points) -> Result<Vec<Prediction>> {
+        match &self.known {
+            Some(_) => points.rows().map(|x| self.predict(x)).collect(),
+            None => match &self.joint {
+                Some(member) => member.predict_many(points),
+                None => self.gp.predict_many(points),
+            },
         }
     }
 
@@ -116,7 +146,10 @@ impl Belief {
                 let value = known.with_gradient(x, factor / self.map.scale(), gradient);
                 Ok(self.standardised(value))
             }
-            None => self.gp.mean_with_gradient(x, factor, gradient),
+            None => match &self.joint {
+                Some(member) => member.mean_with_gradient(x, factor, gradient),
+                None => self.gp.mean_with_gradient(x, factor, gradient),
+            },
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::belief::ModelNote;
 use super::subset::Candidates;
 use super::{Observed, Row};
-use crate::config::{Config, Lengthscales};
+use crate::config::{Config, LengthscalePrior, Lengthscales};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
 use crate::space::key;
 use std::cmp::Ordering;
@@ -17,11 +17,14 @@ use unyoke_math::fit::{self, Hyper, Mean};
 use unyoke_math::gamma::Gamma;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::Family;
-use unyoke_math::prior::Prior;
+use unyoke_math::prior::{LogNormal, Prior};
 use unyoke_math::{Points, Result};
 
 /// Least fitted noise variance, as a fraction of the observed variance.
 const LEAST_NOISE: f64 = 1e-4;
+
+/// From so many parameters on, length scales may be long.
+const LONG_LENGTHSCALES: usize = 3;
 
 /// Most designs that hyper-parameters are fitted on, and most that a model is conditioned on.
 pub(super) const FIT_DESIGNS: usize = 400;
@@ -33,12 +36,20 @@ pub(super) struct Draft {
     data: Data,
     pub(super) map: Standardizer,
     hyper: Hyper,
+    /// How they were fitted, if they were.
+    pub(super) alone: Option<Alone>,
     /// What to do where these hyper-parameters lead nowhere; known ones are never replaced.
     cautious: Option<Hyper>,
     pub(super) notes: Vec<ModelNote>,
 }
 
-const FAMILY: Family = Family::Matern52;
+/// The fit of one output's model by itself.
+pub(super) struct Alone {
+    pub(super) model: fit::Model,
+    pub(super) fit: fit::Fit,
+}
+
+pub(super) const FAMILY: Family = Family::Matern52;
 
 impl Draft {
     pub(super) fn new(observed: &Observed<'_>, config: &Config) -> Result<Self> {
@@ -61,18 +72,20 @@ impl Draft {
         }
         if let Some(known) = &observed.output.hyper {
             let hyper = known_hyper(known, observed.sign, &map);
-            return Ok(Self { data, map, hyper, cautious: None, notes });
+            return Ok(Self { data, map, hyper, alone: None, cautious: None, notes });
         }
         let unfitted = unfitted(observed, &data, &map, config)?;
         let cautious = Hyper { noise: 1e-2, ..prior_hyper(&unfitted) };
-        let hyper = fitted(observed.output, &rows, &data, &map, unfitted, &mut notes);
-        let mut draft =
-            Self { data, map, hyper: cautious.clone(), cautious: Some(cautious), notes };
-        match hyper {
-            Ok(hyper) => draft.hyper = hyper,
-            Err(_) => draft.notes.push(ModelNote::FitFailed),
+        if data.is_empty() {
+            let hyper = prior_hyper(&unfitted);
+            return Ok(Self { data, map, hyper, alone: None, cautious: Some(cautious), notes });
         }
-        Ok(draft)
+        let alone = fitted(observed.output, &rows, &data, &map, unfitted, &mut notes);
+        let hyper = alone.as_ref().map_or(&cautious, |alone| &alone.fit.hyper).clone();
+        if alone.is_err() {
+            notes.push(ModelNote::FitFailed);
+        }
+        Ok(Self { data, map, hyper, alone: alone.ok(), cautious: Some(cautious), notes })
     }
 
     /// The model given `data`, part of its own, with a note where it is not all.
@@ -169,21 +182,19 @@ fn fitted(
     map: &Standardizer,
     mut unfitted: fit::Model,
     notes: &mut Vec<ModelNote>,
-) -> Result<Hyper> {
+) -> Result<Alone> {
     let is_fitted = matches!(unfitted.noise, fit::Noise::Fitted { .. });
     let disagree = rows.iter().any(|row| row.sd.is_none()) && is_fitted;
     if disagree && output.noise == Noise::Deterministic {
         notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
-    }
-    if data.is_empty() {
-        return Ok(prior_hyper(&unfitted));
     }
     let part = thinned(data);
     if part.len() < data.len() {
         notes.push(ModelNote::FittedOnSubset { used: part.len(), of: data.len() });
     }
     unfitted.mean = prior_mean(rows, map, &unfitted)?;
-    Ok(unfitted.fit(&part, None, &fit::Search::default())?.hyper)
+    let fit = unfitted.fit(&part, None, &fit::Search::default())?;
+    Ok(Alone { model: unfitted, fit })
 }
 
 /// Evaluations whose value differs from that of another at the same design, in order of number;
@@ -259,10 +270,17 @@ fn unfitted(
         family: FAMILY,
         lengthscales: match config.lengthscales {
             Lengthscales::Isotropic => fit::Lengthscales::Isotropic,
+            // The choices of a parameter are its values, not things that matter more or less each.
+            Lengthscales::PerInput
+                if config.lengthscale_prior == LengthscalePrior::Alike
+                    && observed.groups.windows(2).any(|pair| pair[0] == pair[1]) =>
+            {
+                fit::Lengthscales::Grouped(observed.groups.clone())
+            }
             Lengthscales::PerInput => fit::Lengthscales::PerInput,
         },
-        lengthscale_prior: Some(lengthscale_prior(observed)?),
-        lengthscale_spread: None,
+        lengthscale_prior: Some(lengthscale_prior(observed, config)?),
+        lengthscale_spread: config.lengthscale_prior.spread(),
         outputscale_prior: Some(gamma(
             &output.priors.outputscale,
             GammaPrior { shape: 2.0, rate: 0.15 },
@@ -272,16 +290,23 @@ fn unfitted(
     })
 }
 
-/// The prior of the length scales.
+/// The prior of the length scales, or of their geometric mean where they are expected to be alike.
 ///
 /// Mean ½ for one and two parameters; distances grow with the square root of their number. A
-/// categorical parameter counts once, however many inputs it has: its choices are 1 apart.
-fn lengthscale_prior(observed: &Observed<'_>) -> Result<Prior> {
+/// categorical parameter counts once, however many inputs it has: its choices are 1 apart. In many
+/// dimensions functions that can be optimised at all have long length scales, to which the gamma
+/// distribution gives next to no probability (docs/maths.md).
+fn lengthscale_prior(observed: &Observed<'_>, config: &Config) -> Result<Prior> {
     if let Some(GammaPrior { shape, rate }) = &observed.output.priors.lengthscale {
         return Ok(Gamma::new(*shape, *rate)?.into());
     }
-    let spread = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
-    Ok(Gamma::new(3.0, 6.0 / spread)?.into())
+    let distance = (observed.parameters as f64 / 2.0).max(1.0).sqrt();
+    let is_long = config.lengthscale_prior == LengthscalePrior::Alike
+        && observed.parameters >= LONG_LENGTHSCALES;
+    match is_long {
+        true => Ok(LogNormal::new((0.5 * distance).ln() + 1.0, 1.3)?.into()),
+        false => Ok(Gamma::new(3.0, 6.0 / distance)?.into()),
+    }
 }
 
 /// Hyper-parameters to use where there is nothing to fit.

@@ -2,7 +2,8 @@
 
 use super::fit::{FIT_DESIGNS, MODEL_DESIGNS};
 use super::*;
-use crate::config::Lengthscales;
+use crate::config::{LengthscalePrior, Lengthscales};
+use crate::problem::GammaPrior;
 use unyoke_math::random::Rng;
 use unyoke_math::sobol;
 
@@ -29,10 +30,11 @@ fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Obser
         output,
         limit: None,
         sign: 1.0,
-        dim: 2,
-        parameters: 2,
+        dim: points.dim(),
+        parameters: points.dim(),
+        groups: (0..points.dim()).collect(),
         rows: values.iter().enumerate().map(row).collect(),
-        expected: Points::new(2),
+        expected: Points::new(points.dim()),
         known: None,
     }
 }
@@ -166,4 +168,54 @@ fn a_constraint_that_is_a_formula_holds_or_does_not() {
     }
     assert!(constraint.likelihood(&[0.3, 0.3], &mut Query::default()).unwrap() > 0.99);
     assert!(last < 1e-6, "{last}");
+}
+
+/// The fitted length scales of a plane over five inputs, of which the first matters most.
+fn lengthscales_of_plane(config: &Config, output: &Output) -> Vec<f64> {
+    let points = sobol::cube(5, 24, 1).unwrap();
+    let plane = |x: &[f64]| 4.0 * x[0] + x[1..].iter().sum::<f64>();
+    let values: Vec<f64> = points.rows().map(plane).collect();
+    let fitted = Model::fit(&[observed(output, &points, &values)], config).unwrap();
+    let inverse = fitted.objectives[0].gp.kernel().inverse_lengthscales().to_vec();
+    inverse.iter().map(|inverse| 1.0 / inverse).collect()
+}
+
+#[test]
+fn in_many_inputs_length_scales_are_long_and_alike_unless_others_are_asked_for() {
+    let plain = Output::maximise("f");
+    let default = Config::default();
+    let separate = Config { lengthscale_prior: LengthscalePrior::Separate, ..default.clone() };
+    let alike = lengthscales_of_plane(&default, &plain);
+    let published = lengthscales_of_plane(&separate, &plain);
+    let shortest = |scales: &[f64]| scales.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(shortest(&alike) > 1.5 * shortest(&published), "{alike:?} {published:?}");
+    let ratio = |scales: &[f64]| scales[1] / scales[0];
+    assert!((1.0..4.0).contains(&ratio(&alike)), "{alike:?}");
+    // A prior of the user's is of each length scale, or of what they have in common.
+    let mut own = Output::maximise("f");
+    own.priors.lengthscale = Some(GammaPrior { shape: 3.0, rate: 6.0 / 2.5_f64.sqrt() });
+    assert_eq!(lengthscales_of_plane(&separate, &own), published);
+    let own = lengthscales_of_plane(&default, &own);
+    assert!(shortest(&own) < shortest(&alike), "{own:?} {alike:?}");
+}
+
+#[test]
+fn the_inputs_of_a_categorical_parameter_share_a_length_scale_in_new_studies() {
+    // The second parameter has three inputs, of which the first matters most.
+    let points = sobol::cube(4, 30, 4).unwrap();
+    let value = |x: &[f64]| x[0] + (5.0 * x[1]).sin() + 0.3 * x[2];
+    let values: Vec<f64> = points.rows().map(value).collect();
+    let output = Output::maximise("f");
+    let observed =
+        Observed { parameters: 2, groups: vec![0, 1, 1, 1], ..observed(&output, &points, &values) };
+    let scales = |lengthscale_prior: LengthscalePrior| {
+        let config = Config { lengthscale_prior, ..Config::default() };
+        let model = Model::fit(std::slice::from_ref(&observed), &config).unwrap();
+        model.objectives[0].gp.kernel().inverse_lengthscales().to_vec()
+    };
+    let alike = scales(LengthscalePrior::Alike);
+    assert!(alike[1] == alike[2] && alike[2] == alike[3] && alike[0] != alike[1], "{alike:?}");
+    // Studies that were begun earlier go on as they were.
+    let separate = scales(LengthscalePrior::Separate);
+    assert!(separate[1] > 1.5 * separate[3], "{separate:?}");
 }

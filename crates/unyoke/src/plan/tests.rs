@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::reading::Outcome;
 use crate::study::Study;
 use crate::suggestion::Suggestion;
-use crate::weights::{drawing_order, weights_of_step};
+use crate::weights::{DrawingOrder, weights_of_step};
 
 const INITIAL: usize = 3;
 
@@ -75,7 +75,8 @@ fn the_number_of_a_search_is_the_same_for_all_algorithms() {
 fn random_weights_of_coupled_searches_see_the_whole_simplex() {
     let mut study = study(Algorithm::MakgRandom);
     (0..2 * INITIAL).for_each(|_| drop(advance(&mut study)));
-    let order = drawing_order(study.problem());
+    let problem = study.problem().clone();
+    let order = DrawingOrder::new(&problem);
     let mut first = vec![];
     for _ in 0..8 {
         let weights = weights_of_step(study.config(), &order, 7, searches(&history(&study)));

@@ -23,7 +23,14 @@ fn output(rng: &mut Rng, n: usize, lengthscale: f64) -> Belief {
     let points = Points::from_rows(2, (0..n).map(|_| [rng.uniform(), rng.uniform()])).unwrap();
     let values = path.values(&points).unwrap();
     let gp = Gp::new(kernel, 0.0, 1e-4, &Data::new(&points, &values).unwrap()).unwrap();
-    Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    Belief {
+        gp,
+        joint: None,
+        known: None,
+        map: Standardizer::new(&[]).unwrap(),
+        unit: 1.0,
+        notes: vec![],
+    }
 }
 
 /// Two objectives, one rough and one smooth, after 6 to 45 evaluations each.

@@ -231,6 +231,17 @@ fn neighbours_are_every_other_choice_or_sixteen() {
 }
 
 #[test]
+fn each_input_belongs_to_a_parameter() {
+    let builder = start().categorical("only", ["a"]).integer("n", 0, 3);
+    let space = space(builder.categorical("c", ["a", "b", "c"]));
+    let groups = space.groups();
+    assert_eq!(groups.len(), space.dim());
+    assert_eq!(groups[groups.len() - 3..], [groups[groups.len() - 1]; 3], "{groups:?}");
+    // Numbers are in order, and none is left out.
+    assert!(groups[0] == 0 && groups.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{groups:?}");
+}
+
+#[test]
 fn finite_spaces_can_be_counted_and_listed() {
     let space = space(start().integer("n", 1, 3).categorical("c", ["a", "b"]));
     assert_eq!(space.size(), Some(6));

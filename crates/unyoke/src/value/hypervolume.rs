@@ -5,138 +5,186 @@
 //! designs that reach it. So its expected rise is a sum of expected maxima of lines
 //! (`unyoke_math::hypervolume_gain`): no fantasies, no inner search, the set of designs to recommend
 //! as large as the set that is compared.
+//!
+//! In a joint model a measurement moves several objectives with one normal. Its value is then the sum
+//! of what each of these movements adds alone. What that leaves out is the product of two movements,
+//! β_kj β_lj Z² in a design's volume, and it should: of the volume expected of a design, E[(f_k − r_k)
+//! (f_l − r_l)] = (μ_k − r_k)(μ_l − r_l) + cov(f_k, f_l), the covariance falls by just that product, whatever
+//! comes out. The volume of the means alone counts it as a gain where objectives agree, and as a loss
+//! where they conflict. Each part of the sum is a sum of non-negative terms, and where nothing is
+//! correlated there is only one.
 
-use super::{Acquisition, Evaluator};
+mod together;
+
+use super::{Acquisition, Evaluator, Sums};
 use crate::model::Model;
-use crate::outlook::{Compared, Outlook};
-use unyoke_math::gp::Query;
-use unyoke_math::hypervolume_gain::{self, HypervolumeGain};
-use unyoke_math::{Points, Result};
+use crate::outlook::{Compared, Prospect};
+use together::Together;
+use unyoke_math::hypervolume_gain::{self, HypervolumeGain, JointHypervolumeGain};
+use unyoke_math::{Points, Result, sobol};
 
-/// Directions for more objectives than can be integrated over exactly.
-const DIRECTIONS: usize = 64;
+/// Directions for more objectives than can be integrated over exactly, drawn anew at each step.
+const DIRECTIONS: usize = 16;
 const EXACT_OBJECTIVES: usize = 3;
 
-/// The expected rise of the hypervolume when one objective is measured; an option per objective.
+/// Outcomes of the other objectives where several are measured at once, likewise.
+const NODES: usize = 16;
+
+/// The expected rise of the hypervolume, for each of the measurements.
 pub(crate) struct Hypervolume<'a> {
     compared: Compared<'a>,
     gains: Vec<HypervolumeGain>,
+    options: Vec<Form>,
+}
+
+/// How the gain of a measurement is computed.
+enum Form {
+    /// One objective is measured.
+    Alone(usize),
+    /// Several are.
+    Together(Vec<usize>, JointHypervolumeGain),
+}
+
+/// What volumes are counted over.
+pub(crate) struct Extent<'a> {
+    /// The designs that are compared.
+    pub(crate) set: &'a Points,
+    /// From where volumes count, standardised.
+    pub(crate) reference: &'a [f64],
+    /// From which directions and nodes are drawn.
+    pub(crate) seed: u64,
+}
+
+/// Whether the gain can be computed of measurements of so many out of all objectives.
+pub(crate) fn is_computable(measured: usize, objectives: usize) -> bool {
+    measured == 1 || objectives <= EXACT_OBJECTIVES
 }
 
 impl<'a> Hypervolume<'a> {
-    /// For designs `set`, over a reference point in standardised units.
-    pub(crate) fn new(model: &'a Model, set: &Points, reference: &[f64]) -> Result<Self> {
+    /// For measurements of these objectives.
+    pub(crate) fn new(
+        model: &'a Model,
+        extent: &Extent<'_>,
+        measured: &[Vec<usize>],
+    ) -> Result<Self> {
+        let Extent { set, reference, seed } = *extent;
         let compared = Compared::new(model, set)?;
         let objectives = model.objectives.len();
         let means = model.means(set)?;
         let gain = |m: usize| match objectives <= EXACT_OBJECTIVES {
             true => HypervolumeGain::new(&means, m, reference),
             false => {
-                let directions = hypervolume_gain::directions(objectives - 1, DIRECTIONS, 0)?;
+                let directions = hypervolume_gain::directions(objectives - 1, DIRECTIONS, seed)?;
                 HypervolumeGain::along(&directions, &means, m, reference)
             }
         };
         let gains = (0..objectives).map(gain).collect::<Result<_>>()?;
-        Ok(Self { compared, gains })
+        let form = |moving: &Vec<usize>| match moving[..] {
+            [one] => Ok(Form::Alone(one)),
+            _ => {
+                let nodes = sobol::normals(moving.len().saturating_sub(1), NODES, seed)?;
+                let set = JointHypervolumeGain::new(&means, moving, reference, &nodes)?;
+                Ok(Form::Together(moving.clone(), set))
+            }
+        };
+        let options = measured.iter().map(form).collect::<Result<_>>()?;
+        Ok(Self { compared, gains, options })
+    }
+}
+
+#[cfg(test)]
+impl<'a> Hypervolume<'a> {
+    /// Each objective alone.
+    pub(crate) fn one_by_one(model: &'a Model, set: &Points, reference: &[f64]) -> Result<Self> {
+        let measured: Vec<Vec<usize>> = (0..model.objectives.len()).map(|m| vec![m]).collect();
+        Self::new(model, &Extent { set, reference, seed: 0 }, &measured)
     }
 }
 
 impl Acquisition for Hypervolume<'_> {
     fn options(&self) -> usize {
-        self.gains.len()
+        self.options.len()
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let mut work = Work::new(self, option);
-        Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+        match &self.options[option] {
+            Form::Alone(objective) => {
+                let mut work = Work::new(self, *objective);
+                Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+            }
+            Form::Together(moving, set) => {
+                let mut work = Together::new(&self.compared, set, moving);
+                Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
+            }
+        }
     }
 }
 
+/// Groups of derivatives: in β_kj of each design, moved objective by moved objective, and in the means
+/// at x.
+const SLOPES: usize = 0;
+const MEANS: usize = 1;
+
 /// One objective's evaluator with its buffers.
 struct Work<'a> {
-    acquisition: &'a Hypervolume<'a>,
-    objective: usize,
-    outlook: Outlook,
-    queries: Vec<Query>,
-    means: Vec<f64>,
+    gains: &'a [HypervolumeGain],
+    prospect: Prospect<'a>,
     gain: hypervolume_gain::Work,
-    slopes: Vec<f64>,
+    sums: Sums<2>,
 }
 
 impl<'a> Work<'a> {
     fn new(acquisition: &'a Hypervolume<'a>, objective: usize) -> Self {
-        let objectives = acquisition.gains.len();
         Self {
-            acquisition,
-            objective,
-            outlook: Outlook::default(),
-            queries: vec![Query::default(); objectives],
-            means: vec![0.0; objectives],
+            gains: &acquisition.gains,
+            prospect: Prospect::new(&acquisition.compared, objective),
             gain: hypervolume_gain::Work::default(),
-            slopes: vec![],
+            sums: Sums::default(),
         }
     }
 
     /// Log of the gain at `x`.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
-        self.place_candidate(x)?;
-        if self.outlook.is_still() {
+        self.prospect.look(x)?;
+        if self.prospect.is_still() {
             return Ok(f64::NEG_INFINITY);
         }
-        let set = &self.acquisition.gains[self.objective];
-        let gain = set.gain(&self.outlook.slopes, &self.means, &mut self.gain)?;
-        if let Some(gradient) = gradient {
-            self.write_gradient(x, gain.scaled, gradient)?;
+        let (moved, lines) = (self.prospect.moved().len(), self.prospect.slopes(0).len());
+        self.sums.clear([moved * lines, self.gains.len()]);
+        for i in 0..moved {
+            self.add_movement(i)?;
         }
-        Ok(gain.log())
+        if let Some(gradient) = gradient {
+            self.write_gradient(x, gradient)?;
+        }
+        Ok(self.sums.log_mean(1))
     }
 
-    /// Computes what all models say about `x`.
-    fn place_candidate(&mut self, x: &[f64]) -> Result<()> {
-        let Compared { model, objectives, .. } = &self.acquisition.compared;
-        let twin = self.acquisition.compared.twin(x);
-        self.outlook.look(&objectives[self.objective], x, twin)?;
-        for (k, belief) in model.objectives.iter().enumerate() {
-            self.means[k] = match (twin, belief.known.is_some()) {
-                (_, true) => belief.predict(x)?.mean,
-                (Some(twin), false) => {
-                    belief.gp.query_into(x, &mut self.queries[k])?;
-                    objectives[k].means()[twin]
-                }
-                (None, false) if k == self.objective => self.outlook.candidate.prediction().mean,
-                (None, false) => {
-                    belief.gp.query_into(x, &mut self.queries[k])?;
-                    self.queries[k].prediction().mean
-                }
-            };
+    /// Adds what the movement of the `i`-th moved objective gains alone.
+    fn add_movement(&mut self, i: usize) -> Result<()> {
+        let (k, slopes) = (self.prospect.moved()[i], self.prospect.slopes(i));
+        let gain = self.gains[k].gain(slopes, self.prospect.means(), &mut self.gain)?;
+        if gain.scaled == 0.0 {
+            return Ok(());
         }
+        let aligned = self.sums.align(gain.log_scale);
+        self.sums.gain += aligned * gain.scaled;
+        let own = &mut self.sums.by[SLOPES][i * slopes.len()..];
+        own.iter_mut().zip(self.gain.slopes()).for_each(|(sum, by)| *sum += aligned * by);
+        let means = self.sums.by[MEANS].iter_mut().zip(self.gain.means());
+        means.for_each(|(sum, by)| *sum += aligned * by);
         Ok(())
     }
 
     /// Gradient of the logarithm: chain rule through slopes and means.
-    fn write_gradient(&mut self, x: &[f64], gain: f64, gradient: &mut [f64]) -> Result<()> {
+    fn write_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<()> {
         gradient.fill(0.0);
+        let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
         // Where nothing can be gained there is no direction to go.
-        if gain == 0.0 {
-            return Ok(());
+        if *gain > 0.0 {
+            gradient.copy_from_slice(&self.prospect.pull_back(x, slopes, means)?);
+            gradient.iter_mut().for_each(|g| *g /= *gain);
         }
-        let Compared { model, objectives, .. } = &self.acquisition.compared;
-        self.slopes.clear();
-        self.slopes.extend_from_slice(self.gain.slopes());
-        let by_means = self.gain.means();
-        let own = [by_means[self.objective], 0.0];
-        let set = &objectives[self.objective];
-        gradient.copy_from_slice(&self.outlook.pull_back(set, &mut self.slopes, own)?);
-        for (k, belief) in model.objectives.iter().enumerate().filter(|(k, _)| *k != self.objective)
-        {
-            if by_means[k] != 0.0 && belief.known.is_some() {
-                belief.mean_with_gradient(x, by_means[k], gradient)?;
-            } else if by_means[k] != 0.0 {
-                let slope = belief.gp.gradient(&self.queries[k], by_means[k], 0.0);
-                gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
-            }
-        }
-        gradient.iter_mut().for_each(|g| *g /= gain);
         Ok(())
     }
 }

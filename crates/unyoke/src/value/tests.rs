@@ -1,6 +1,8 @@
 //! Acquisition functions against figures computed independently, and gradients against finite
 //! differences.
 
+mod chebyshev;
+mod correlated;
 mod hypervolume;
 mod jes_lb;
 mod log_kg;
@@ -39,7 +41,14 @@ impl Process {
         let kernel =
             Kernel::new(Family::Matern52, dim, &self.lengthscales, self.outputscale).unwrap();
         let gp = Gp::new(kernel, self.mean, self.noise, &data).unwrap();
-        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief {
+            gp,
+            joint: None,
+            known: None,
+            map: Standardizer::new(&[]).unwrap(),
+            unit: 1.0,
+            notes: vec![],
+        }
     }
 }
 
@@ -175,7 +184,14 @@ fn random_surrogate(rng: &mut Rng) -> Model {
         let kernel = Kernel::new(Family::Matern52, 4, &[0.6, 0.9, 0.5, 1.4], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
         let unit = 0.5 + rng.uniform();
-        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit, notes: vec![] }
+        Belief {
+            gp,
+            joint: None,
+            known: None,
+            map: Standardizer::new(&[]).unwrap(),
+            unit,
+            notes: vec![],
+        }
     };
     Model::of_objectives([7, 3, 0].map(|n| output(rng, n)).into())
 }
@@ -236,6 +252,22 @@ fn gains_are_never_negative_and_their_logarithm_never_nan() {
     }
 }
 
+/// The model of an output with these length scales; output scale, noise and mean.
+fn belief_of(lengthscales: &[f64], [scale, noise, mean]: [f64; 3], data: &Data) -> Belief {
+    let dim = data.points().dim();
+    let kernel = Kernel::new(Family::Matern52, dim, lengthscales, scale).unwrap();
+    let gp = Gp::new(kernel, mean, noise, data).unwrap();
+    let map = Standardizer::new(&[]).unwrap();
+    Belief { gp, joint: None, known: None, map, unit: 1.0, notes: vec![] }
+}
+
+/// A model that nobody should ask.
+fn hidden(rng: &mut Rng, dim: usize) -> Belief {
+    let points = sobol::cube(dim, 5, 1).unwrap();
+    let values: Vec<f64> = (0..5).map(|_| 100.0 * rng.normal()).collect();
+    belief_of(&[0.1], [50.0, 0.5, 7.0], &Data::new(&points, &values).unwrap())
+}
+
 /// Random models of the first `objectives` objectives in three inputs.
 fn few_objectives(rng: &mut Rng, objectives: usize) -> Model {
     let output = |n: usize| {
@@ -244,7 +276,14 @@ fn few_objectives(rng: &mut Rng, objectives: usize) -> Model {
         let values: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
         let kernel = Kernel::new(Family::Matern52, 3, &[0.6, 0.9, 0.5], 1.2).unwrap();
         let gp = Gp::new(kernel, 0.1, 0.02, &Data::new(&points, &values).unwrap()).unwrap();
-        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief {
+            gp,
+            joint: None,
+            known: None,
+            map: Standardizer::new(&[]).unwrap(),
+            unit: 1.0,
+            notes: vec![],
+        }
     };
     Model::of_objectives([9, 5, 7][..objectives].iter().copied().map(output).collect())
 }
@@ -257,7 +296,14 @@ fn degenerate_surrogates() -> Vec<Model> {
         let values: Vec<f64> = (0..n).map(value).collect();
         let kernel = Kernel::new(Family::Matern52, 2, &[0.4], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, noise, &Data::new(&points, &values).unwrap()).unwrap();
-        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief {
+            gp,
+            joint: None,
+            known: None,
+            map: Standardizer::new(&[]).unwrap(),
+            unit: 1.0,
+            notes: vec![],
+        }
     };
     let wave = |i: usize| (i as f64).sin();
     let pairs = [

@@ -22,6 +22,7 @@
 use super::{Evaluator, Scalarised, Sums};
 use crate::model::Place;
 use crate::outlook::Outlook;
+use crate::worth::Worth;
 use unyoke_math::envelope::{Envelope, SlopeOrder};
 use unyoke_math::gp::Query;
 use unyoke_math::{Points, Result, normal, sobol};
@@ -137,18 +138,20 @@ struct Work<'a> {
     envelope: Envelope,
     buffers: Buffers,
     wants_gradient: bool,
-    sums: Sums<6>,
+    sums: Sums<7>,
 }
 
 /// Groups of derivatives: in β_j of each observed objective, objective by objective, and of each
 /// observed constraint; in the means of all objectives at the candidate; in mean and variance there
-/// of each observed constraint; in the candidate's base feasibility.
+/// of each observed constraint; in the candidate's base feasibility; where utilities are not linear, in
+/// what it is worth for each weight vector, instead of the means.
 const OBJECTIVE_SLOPES: usize = 0;
 const CONSTRAINT_SLOPES: usize = 1;
 const MEANS: usize = 2;
 const CONSTRAINT_MEANS: usize = 3;
 const CONSTRAINT_VARIANCES: usize = 4;
 const BASE: usize = 5;
+const WORTHS: usize = 6;
 
 /// The feasibility of a design now, and the least and most it can be at any node.
 #[derive(Debug, Clone, Copy)]
@@ -238,7 +241,16 @@ impl<'a> Work<'a> {
         let slopes = [self.objectives.len() * lines, constraints * lines];
         let [of_objectives, of_constraints] = slopes;
         let means = self.shared.objectives();
-        self.sums.clear([of_objectives, of_constraints, means, constraints, constraints, 1]);
+        let weights = self.shared.weights.len();
+        self.sums.clear([
+            of_objectives,
+            of_constraints,
+            means,
+            constraints,
+            constraints,
+            1,
+            weights,
+        ]);
         for q in 0..self.shared.weights.len() {
             self.add_weight_vector(q)?;
         }
@@ -273,9 +285,13 @@ impl<'a> Work<'a> {
             });
         }
         let last = self.lines() - 1;
+        let worths = shared.worth.map(|worth| shared.worths_at(worth, x)).transpose()?;
         for q in 0..shared.weights.len() {
             let row = self.intercepts.row_mut(q);
-            let own = || shared.intercept(q, &means);
+            let own = || match &worths {
+                Some(worths) => worths[q],
+                None => shared.intercept(q, &means),
+            };
             row[last] = self.twin.map_or_else(own, |twin| row[twin]);
         }
         self.base[last] = match self.twin {
@@ -544,7 +560,9 @@ impl<'a> Work<'a> {
             let by_slope = slope * buffers.rotation[0][s] + intercept * outer.sum::<f64>();
             self.sums.by[OBJECTIVE_SLOPES][s * lines + j] += by_slope * feasibility * factor;
         }
-        if j == lines - 1 {
+        if j == lines - 1 && self.shared.worth.is_some() {
+            self.sums.by[WORTHS][buffers.q] += intercept * feasibility;
+        } else if j == lines - 1 {
             let shared = self.shared;
             for (k, sum) in self.sums.by[MEANS].iter_mut().enumerate() {
                 *sum += intercept * feasibility * shared.factor(meeting.buffers.q, k);
@@ -598,6 +616,9 @@ impl<'a> Work<'a> {
         for (sum, own) in self.sums.by[MEANS].iter().zip(&self.mean_gradients) {
             gradient.iter_mut().zip(own).for_each(|(g, slope)| *g += sum * slope);
         }
+        if let Some(worth) = shared.worth {
+            self.add_worth_gradient(worth, x, gradient)?;
+        }
         for (s, outlook) in self.objectives.iter().enumerate() {
             let set = &shared.compared.objectives[self.observed.objectives[s]];
             let by_mean = self.sums.by[MEANS][self.observed.objectives[s]];
@@ -618,6 +639,18 @@ impl<'a> Work<'a> {
             self.add_base_gradient(x, gradient)?;
         }
         gradient.iter_mut().for_each(|g| *g /= self.sums.gain);
+        Ok(())
+    }
+
+    /// Adds the gradient of what the candidate is worth, times the derivatives in that.
+    fn add_worth_gradient(&self, worth: &Worth, x: &[f64], gradient: &mut [f64]) -> Result<()> {
+        for (row, by) in self.shared.weights.rows().zip(&self.sums.by[WORTHS]) {
+            if *by != 0.0 {
+                let mut part = vec![0.0; x.len()];
+                self.shared.model().worth_at(worth, row, x, &mut part)?;
+                gradient.iter_mut().zip(part).for_each(|(g, p)| *g += by * p);
+            }
+        }
         Ok(())
     }
 

@@ -15,7 +15,14 @@ use unyoke_math::kernel::{Family, Kernel};
 use unyoke_math::pareto::hypervolume;
 
 fn output(gp: Gp) -> Belief {
-    Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+    Belief {
+        gp,
+        joint: None,
+        known: None,
+        map: Standardizer::new(&[]).unwrap(),
+        unit: 1.0,
+        notes: vec![],
+    }
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use super::{Process, few_objectives};
 use crate::model::Model;
 use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
-use crate::value::hypervolume::Hypervolume;
+use crate::value::hypervolume::{Extent, Hypervolume};
 use crate::value::{Acquisition, Scalarised};
 use serde::Deserialize;
 use unyoke_math::random::Rng;
@@ -41,7 +41,7 @@ fn gains_and_gradients_match_the_recorded_ones() {
     for case in &cases {
         let model = Model::of_objectives(case.gps.iter().map(Process::output).collect());
         let set = Points::from_rows(2, &case.set).unwrap();
-        let acquisition = Hypervolume::new(&model, &set, &case.reference).unwrap();
+        let acquisition = Hypervolume::one_by_one(&model, &set, &case.reference).unwrap();
         for at in &case.points {
             for (m, expected) in at.log_gain.iter().enumerate() {
                 let (log, gradient) = evaluate(&acquisition, m, &at.x);
@@ -94,11 +94,47 @@ fn gradients_match_finite_differences_for_two_to_four_objectives() {
     for round in 0..20 {
         for objectives in 2..=4 {
             let (model, set, reference) = setting(&mut rng, objectives, round);
-            let acquisition = Hypervolume::new(&model, &set, &reference).unwrap();
+            let acquisition = Hypervolume::one_by_one(&model, &set, &reference).unwrap();
             let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
             assert_gradients(&acquisition, &x, &format!("{objectives} objectives"));
         }
     }
+}
+
+#[test]
+fn several_objectives_at_once_gain_more_than_each_alone() {
+    let mut rng = Rng::new(16, 0);
+    for round in 0..12 {
+        for (objectives, several) in [(2, vec![0, 1]), (3, vec![2, 0]), (3, vec![0, 1, 2])] {
+            let (model, set, reference) = setting(&mut rng, objectives, round);
+            let extent = Extent { set: &set, reference: &reference, seed: round };
+            let alone = several.iter().map(|m| vec![*m]);
+            let measured: Vec<Vec<usize>> = std::iter::once(several.clone()).chain(alone).collect();
+            let acquisition = Hypervolume::new(&model, &extent, &measured).unwrap();
+            let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
+            let gain = |option: usize| acquisition.evaluator(option)(&x, None).exp();
+            let most = (1..measured.len()).map(gain).fold(0.0, f64::max);
+            assert!(gain(0) >= most, "{} for {several:?}, {most} alone", gain(0));
+            assert_gradients(&acquisition, &x, &format!("{several:?} of {objectives}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_known_already_adds_nothing_when_it_is_measured_with_something_else() {
+    let mut rng = Rng::new(17, 0);
+    let (mut model, set, reference) = setting(&mut rng, 2, 1);
+    // Measured at the candidate and at all designs: only the other objective moves.
+    let x = [0.3, 0.4, 0.5];
+    let mut known = set.clone();
+    known.push(&x).unwrap();
+    let gp = model.objectives[1].gp.clone();
+    let means = gp.means(&known).unwrap();
+    model.objectives[1].gp = gp.condition_on(&known, &means, 1e-12).unwrap();
+    let extent = Extent { set: &set, reference: &reference, seed: 1 };
+    let acquisition = Hypervolume::new(&model, &extent, &[vec![0, 1], vec![0]]).unwrap();
+    let [both, one] = [0, 1].map(|option| acquisition.evaluator(option)(&x, None).exp());
+    assert!((both - one).abs() <= 1e-4 * one, "{both} for {one}");
 }
 
 #[test]
@@ -108,7 +144,7 @@ fn a_blend_is_the_sum_of_its_parts_with_its_gradient() {
         let (model, set, reference) = setting(&mut rng, 2, round);
         let weights = sobol::simplex(2, 8, round).unwrap();
         let linear = || CMokg::one_by_one(Scalarised::new(&model, &set, &weights).unwrap());
-        let volume = || Hypervolume::new(&model, &set, &reference).unwrap();
+        let volume = || Hypervolume::one_by_one(&model, &set, &reference).unwrap();
         let blend = Blend {
             parts: vec![(Box::new(linear()), 3f64.ln()), (Box::new(volume()), 0.5f64.ln())],
         };
@@ -129,7 +165,7 @@ fn nothing_is_gained_where_everything_is_known_and_nothing_is_not_a_number() {
     for model in super::degenerate_surrogates() {
         let set = sobol::cube(2, 20, 1).unwrap();
         let reference = vec![-1.0; model.objectives.len()];
-        let Ok(acquisition) = Hypervolume::new(&model, &set, &reference) else { continue };
+        let Ok(acquisition) = Hypervolume::one_by_one(&model, &set, &reference) else { continue };
         for option in 0..acquisition.options() {
             for x in set.rows().chain([&[0.21, 0.43][..]]) {
                 let (log, gradient) = evaluate(&acquisition, option, x);

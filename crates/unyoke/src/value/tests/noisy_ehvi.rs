@@ -30,6 +30,7 @@ fn expected_hypervolume_improvement_agrees_with_monte_carlo() {
             let gp = Gp::new(kernel, 0.0, 1e-8, &Data::new(&known, &values).unwrap()).unwrap();
             Belief {
                 gp,
+                joint: None,
                 known: None,
                 map: Standardizer::new(&[]).unwrap(),
                 unit: 1.0,
@@ -116,7 +117,14 @@ fn there_is_a_slope_where_no_improvement_is_left() {
         let values: Vec<f64> = known.rows().map(|x| 100.0 * sign * x[0]).collect();
         let kernel = Kernel::new(Family::Matern52, 2, &[2.0], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, 1e-4, &Data::new(&known, &values).unwrap()).unwrap();
-        Belief { gp, known: None, map: Standardizer::new(&[]).unwrap(), unit: 1.0, notes: vec![] }
+        Belief {
+            gp,
+            joint: None,
+            known: None,
+            map: Standardizer::new(&[]).unwrap(),
+            unit: 1.0,
+            notes: vec![],
+        }
     };
     let model = Model::of_objectives(vec![output(1.0), output(1.0)]);
     let nehvi = NoisyEhvi::new(&model, &known, None, 2).unwrap();

@@ -98,7 +98,7 @@ fn the_usual_nodes_are_near_to_many() {
 }
 
 /// Random models of two objectives and two constraints in three inputs.
-fn random_constrained(rng: &mut Rng) -> Model {
+pub(super) fn random_constrained(rng: &mut Rng) -> Model {
     let mut four = few_objectives(rng, 2).objectives;
     four.extend(few_objectives(rng, 2).objectives);
     let constraints = four.split_off(2);

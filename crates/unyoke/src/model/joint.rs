@@ -1,0 +1,182 @@
+//! Objectives that are modelled together, where their values speak for a correlation.
+//!
+//! All objectives whose models are fitted are in one joint model, or none is. Whether they are is decided at each step
+//! anew, from the data alone: by how much the joint model explains them better
+//! (`unyoke_math::coregional::fit`).
+
+use super::Observed;
+use super::fit::{Alone, Draft, FAMILY};
+use std::sync::Arc;
+use unyoke_math::coregional::fit::Model;
+use unyoke_math::coregional::{Coregional, Hyper, Place};
+use unyoke_math::data::Data;
+use unyoke_math::fit;
+use unyoke_math::gp::Prediction;
+use unyoke_math::linalg::{Cholesky, Matrix};
+use unyoke_math::random::Rng;
+use unyoke_math::{Points, Result};
+
+/// Most rows of all outputs together that are modelled jointly: fits take the cube of their number.
+const MOST_ROWS: usize = 150;
+
+/// Several objectives in one model, on standardised values.
+#[derive(Debug, Clone)]
+pub(crate) struct Joint {
+    pub(crate) model: Arc<Coregional>,
+    /// Which objective each output of the model is.
+    pub(crate) objectives: Vec<usize>,
+    hyper: Hyper,
+}
+
+/// One of the outputs of a joint model.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    model: Arc<Coregional>,
+    output: usize,
+}
+
+impl Joint {
+    /// The joint model of all fitted objectives, if there are several and their values speak for it.
+    ///
+    /// `data` is what each output's model is conditioned on.
+    pub(super) fn fit(
+        observed: &[Observed<'_>],
+        drafts: &[Draft],
+        data: &[Data],
+    ) -> Result<Option<Self>> {
+        let is_objective = |k: &usize| observed[*k].limit.is_none();
+        let objectives = (0..observed.len()).filter(is_objective).enumerate();
+        // What is the same everywhere tells nothing of the others.
+        let is_constant = |k: usize| data[k].values().iter().all(|value| value.abs() < 0.1);
+        let is_fitted = |(_, k): &(usize, usize)| {
+            drafts[*k].alone.is_some() && data[*k].len() > 1 && !is_constant(*k)
+        };
+        let mut members: Vec<(usize, usize)> = objectives.filter(is_fitted).collect();
+        // However the problem lists them.
+        members.sort_by_key(|(_, k)| &observed[*k].output.name);
+        let (objectives, outputs): (Vec<usize>, Vec<usize>) = members.into_iter().unzip();
+        let data: Vec<Data> = outputs.iter().map(|k| data[*k].clone()).collect();
+        if outputs.len() < 2 || data.iter().map(Data::len).sum::<usize>() > MOST_ROWS {
+            return Ok(None);
+        }
+        let alone: Vec<&Alone> = outputs.iter().filter_map(|k| drafts[*k].alone.as_ref()).collect();
+        let Some(hyper) = believed(&alone, &data) else { return Ok(None) };
+        let Ok(model) = hyper.condition(FAMILY, &data) else { return Ok(None) };
+        let expected = outputs.iter().map(|k| &observed[*k].expected);
+        let model = Arc::new(condition_on_expected(model, expected)?);
+        Ok(Some(Self { model, objectives, hyper }))
+    }
+
+    /// The outputs of the model as members of it, each with the objective that it is.
+    pub(super) fn members(&self) -> impl Iterator<Item = (usize, Member)> + '_ {
+        let member = |output| Member { model: self.model.clone(), output };
+        self.objectives.iter().enumerate().map(move |(output, k)| (*k, member(output)))
+    }
+
+    /// Each two of the objectives, in the order of the problem, with their correlation, as the engine
+    /// sees them: more is better.
+    pub(crate) fn correlations(&self) -> Vec<([usize; 2], f64)> {
+        let count = self.objectives.len();
+        let pairs = (0..count).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let mut pairs: Vec<([usize; 2], f64)> = pairs
+            .map(|(i, j)| {
+                let (a, b) = (self.objectives[i], self.objectives[j]);
+                ([a.min(b), a.max(b)], self.hyper.correlation(i, j))
+            })
+            .collect();
+        pairs.sort_by_key(|(pair, _)| *pair);
+        pairs
+    }
+
+    /// Means at `x`, in the order of the outputs of the model; adds the gradient of their sum with
+    /// the factors of all objectives to `gradient`.
+    pub(super) fn means_with_gradient(
+        &self,
+        x: &[f64],
+        factors: &[f64],
+        gradient: &mut [f64],
+    ) -> Result<Vec<f64>> {
+        let factors: Vec<f64> = self.objectives.iter().map(|k| factors[*k]).collect();
+        self.model.means_with_gradient(x, &factors, gradient)
+    }
+
+    /// Draws of all outputs at all points together: for each output of the model a row per draw.
+    pub(crate) fn draw(&self, points: &Points, draws: usize, seed: u64) -> Result<Vec<Points>> {
+        let (values, count) = (self.model.joint(points)?, points.len());
+        let (outputs, size) = (self.objectives.len(), self.objectives.len() * count);
+        let place = |i: usize| Place { output: i / count, point: i % count };
+        let mut covariance = Matrix::zeros(size, size);
+        for j in 0..size {
+            (j..size).for_each(|i| covariance.set(i, j, values.covariance(place(i), place(j))));
+        }
+        // Of what is known well, rounding leaves less than nothing: relative to the prior that is little.
+        let variances = (0..outputs).map(|k| self.model.prior_covariance(k, k));
+        let least = variances.fold(f64::INFINITY, f64::min);
+        let factor = Cholesky::with_jitter_unit(&covariance, least)?;
+        let (mut rng, mut drawn) = (Rng::new(seed, 0), vec![Points::new(count); outputs]);
+        for _ in 0..draws {
+            let normals: Vec<f64> = (0..size).map(|_| rng.normal()).collect();
+            let deviations = factor.lower_mul(&normals);
+            let value = |i: usize| values.mean(place(i)) + deviations[i];
+            for (k, rows) in drawn.iter_mut().enumerate() {
+                rows.push(&(k * count..(k + 1) * count).map(value).collect::<Vec<_>>())?;
+            }
+        }
+        Ok(drawn)
+    }
+
+    /// For tests: a model whose outputs are the objectives in their order.
+    #[cfg(test)]
+    pub(crate) fn of_all(model: Coregional, hyper: Hyper) -> Self {
+        let objectives = (0..model.outputs()).collect();
+        Self { model: Arc::new(model), objectives, hyper }
+    }
+}
+
+/// Hyper-parameters of correlated outputs, if their values speak for that.
+fn believed(alone: &[&Alone], data: &[Data]) -> Option<Hyper> {
+    let model = Model::new(alone.iter().map(|one| one.model.clone()).collect());
+    let fits: Vec<fit::Fit> = alone.iter().map(|one| one.fit.clone()).collect();
+    let fit = model.fit(data, &fits, None, &fit::Search::default()).ok()?;
+    fit.is_preferred().then_some(fit.hyper)
+}
+
+/// Conditions each output on points as if they had returned what is expected there. That changes no
+/// mean, so what is expected does not depend on the order.
+fn condition_on_expected<'a>(
+    model: Coregional,
+    expected: impl Iterator<Item = &'a Points>,
+) -> Result<Coregional> {
+    let mut conditioned = model.clone();
+    for (k, points) in expected.enumerate().filter(|(_, points)| !points.is_empty()) {
+        let means = model.means(points)?;
+        conditioned = conditioned.condition_on(points, k, &means[k], model.noise(k))?;
+    }
+    Ok(conditioned)
+}
+
+impl Member {
+    pub(super) fn means(&self, points: &Points) -> Result<Vec<f64>> {
+        Ok(self.model.means(points)?.swap_remove(self.output))
+    }
+
+    pub(super) fn predict(&self, x: &[f64]) -> Result<Prediction> {
+        Ok(self.model.query(x)?.prediction(self.output))
+    }
+
+    pub(super) fn predict_many(&self, points: &Points) -> Result<Vec<Prediction>> {
+        Ok(self.model.predict_many(points)?.swap_remove(self.output))
+    }
+
+    /// Mean at `x`; adds `factor` times its gradient to `gradient`.
+    pub(super) fn mean_with_gradient(
+        &self,
+        x: &[f64],
+        factor: f64,
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        let mut factors = vec![0.0; self.model.outputs()];
+        factors[self.output] = factor;
+        Ok(self.model.means_with_gradient(x, &factors, gradient)?[self.output])
+    }
+}
