@@ -25,6 +25,8 @@ pub struct Looked {
     pub study: Study,
     /// Where it is kept.
     pub store: Store,
+    /// Whether the file has other wishes than the study had so far; those of the file count here.
+    pub amended: bool,
 }
 
 impl StudyFile {
@@ -37,7 +39,7 @@ impl StudyFile {
     }
 
     /// The study of this file to look at: in memory, so that nothing done to it is written down, and
-    /// with the prices of the file.
+    /// with the prices and wishes of the file.
     pub fn look(&self) -> Result<Looked> {
         let store = Store::open(&self.store)?;
         let mut journal = MemoryJournal::default();
@@ -46,7 +48,8 @@ impl StudyFile {
         let mut study = Study::open(journal)?;
         self.check_problem(study.problem())?;
         self.take_over_prices(&mut study)?;
-        Ok(Looked { study, store })
+        let amended = self.take_over_wishes(&mut study)?;
+        Ok(Looked { study, store, amended })
     }
 
     /// The study of this file as [`StudyFile::look`] has it, with its leases read as well; `None` if it
@@ -88,14 +91,25 @@ impl StudyFile {
         Ok(())
     }
 
-    /// The study of this file, begun if need be. Costs that were changed in the file are from now
-    /// on those of the study.
+    /// Makes the wishes of the file those of the study; whether that was a change.
+    fn take_over_wishes<J: Journal>(&self, study: &mut Study<J>) -> Result<bool> {
+        let wishes = self.config.wishes();
+        let is_new = study.config().wishes() != wishes;
+        if is_new {
+            study.amend(wishes)?;
+        }
+        Ok(is_new)
+    }
+
+    /// The study of this file, begun if need be. Costs and wishes that were changed in the file are
+    /// from now on those of the study.
     pub fn open_or_create(&self) -> Result<Opened> {
         let mut opened = match self.open() {
             Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create()?,
             opened => opened?,
         };
         self.take_over_prices(&mut opened.study)?;
+        self.take_over_wishes(&mut opened.study)?;
         Ok(opened)
     }
 
@@ -247,6 +261,26 @@ mod tests {
         let nowhere =
             TEXT.replacen("[parameters", "[study]\nstore = \"no/such/x.db\"\n[parameters", 1);
         assert!(super::tests::file(&folder, &nowhere).examine().is_err());
+    }
+
+    #[test]
+    fn wishes_that_were_changed_in_the_file_count_from_now_on_and_are_written_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = file(&folder, TEXT).open_or_create().unwrap().study;
+        let position = begun.position();
+        let wanting = TEXT.replacen("cost", "enough = 5\ncost", 1);
+        let changed = file(&folder, &wanting);
+        let looked = changed.look().unwrap();
+        assert!(looked.amended && !looked.study.config().enough.is_empty());
+        // Looking wrote nothing.
+        assert_eq!(file(&folder, TEXT).open().unwrap().study.position(), position);
+        for _ in 0..2 {
+            let study = changed.open_or_create().unwrap().study;
+            assert_eq!(study.config().wishes(), changed.config.wishes());
+            assert_eq!(study.position(), position + 1);
+        }
+        assert!(!changed.look().unwrap().amended);
+        assert_eq!(file(&folder, TEXT).open_or_create().unwrap().study.position(), position + 2);
     }
 
     #[test]

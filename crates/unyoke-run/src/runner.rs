@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use unyoke::{Asked, Evaluation, Permission, Status, Study, Suggestion};
+use unyoke::{Appraisal, Asked, Evaluation, Permission, Status, Study, Suggestion};
 use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
@@ -66,6 +66,8 @@ pub struct Runner<'a> {
     asking: Option<Asking>,
     /// From here, there was nothing to ask for.
     vain: Option<Basis>,
+    /// Why, if there was something that is not worth its cost.
+    not_worthwhile: Option<Appraisal>,
     /// Evaluations that people make by hand, as far as it matters.
     by_hand: Vec<u64>,
     /// Somebody was told which measurement is on trial elsewhere.
@@ -127,6 +129,7 @@ impl<'a> Runner<'a> {
             ended: VecDeque::new(),
             asking: None,
             vain: None,
+            not_worthwhile: None,
             by_hand: vec![],
             told_of_trial: false,
             unsure: false,
@@ -304,7 +307,10 @@ impl<'a> Runner<'a> {
     }
 
     /// Why nothing was started although something might have been.
-    fn nothing_left(&self) -> Ending {
+    fn nothing_left(&mut self) -> Ending {
+        if let Some(appraisal) = self.not_worthwhile.take() {
+            return Ending::NotWorthwhile(appraisal);
+        }
         let limits = self.limits();
         // Where costs depend on the design, nothing was found for what is left of the budget.
         let affordable = |which: &Vec<usize>| {
@@ -419,6 +425,7 @@ impl<'a> Runner<'a> {
             layout: self.layout.clone(),
             owner: self.owner.name.clone(),
             budget: self.file.budget.clone(),
+            stop: self.file.stop.clone(),
             run: self.file.run.clone(),
             running: basis.running,
             by_hand: basis.by_hand,
@@ -441,13 +448,16 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let Some(asking) = self.asking.take_if(|asking| asking.is_done()) else { return Ok(()) };
-        let Choice { suggestion, basis, turn } = asking.finish()?;
+        let Choice { suggestion, appraisal, basis, turn } = asking.finish()?;
+        let is_searched = suggestion.as_ref().is_some_and(Suggestion::is_searched);
+        self.suggestions.computed += usize::from(is_searched);
+        // What runs may still change that: once it has ended, another choice is made.
+        self.not_worthwhile = appraisal.filter(|appraisal| appraisal.verdict.is_stop());
+        let suggestion = suggestion.filter(|_| self.not_worthwhile.is_none());
         let Some(suggestion) = suggestion else {
             self.vain = Some(basis);
             return Ok(());
         };
-        let is_searched = suggestion.is_searched();
-        self.suggestions.computed += usize::from(is_searched);
         let (limits, interrupt) = (self.limits(), self.interrupt.clone());
         let asked = self.study.ask_for(suggestion, |study, which| match interrupt.times() {
             0 => limits.permission(study, which),

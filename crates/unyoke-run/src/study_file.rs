@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use unyoke::{Config, Mistake, Problem};
+use unyoke::{Config, Mistake, Problem, Stop};
 use unyoke_store::Location;
 
 use crate::diagnostic::{Diagnostic, StudyFileError};
@@ -67,8 +67,10 @@ pub struct StudyFile {
     pub problem: Problem,
     /// How it is searched.
     pub config: Config,
-    /// When to stop.
+    /// What may be spent.
     pub budget: Budget,
+    /// When to stop before all is spent; never by default.
+    pub stop: Option<Stop>,
     /// How evaluations are run.
     pub run: RunSettings,
     /// The folder of the file, absolute; paths in the file start there.
@@ -212,7 +214,9 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     let study = settings::study(root, found);
     let budget = settings::budget(root, &names, found);
     let config = settings::config(root, &names, found);
-    let config = Config { algorithm: study.algorithm, ..config };
+    let enough = outputs.iter().filter_map(|one| Some((one.output.name.clone(), one.enough?)));
+    let config = Config { algorithm: study.algorithm, enough: enough.collect(), ..config };
+    let stop = settings::stop(root, &names, &config, found);
     let places = measurements.iter().map(|one| one.place.clone()).collect();
     let runs = measurements.iter().map(|one| one.run.clone()).collect();
     let run = settings::run(root, runs, found);
@@ -230,6 +234,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
         problem,
         config,
         budget,
+        stop,
         run,
         store: match study.store {
             None => Location::File(beside(path, &folder, "db")),

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use unyoke::{
-    Algorithm, Cost, Deterministic, Direction, Failures, Lengthscales, Measurement, Noise, Output,
-    Parameter, Preference, Problem, Scale,
+    Algorithm, Correlations, Cost, Deterministic, Direction, Failures, LengthscalePrior,
+    Lengthscales, Measurement, Noise, Output, Parameter, Preference, Problem, Scale, Utility,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -95,8 +95,10 @@ fn every_field_arrives() {
         preference = { dirichlet = [6, 2.0] }
         units = "raw"
         lengthscales = "isotropic"
+        lengthscale_prior = "separate"
         deterministic = "smoothed"
         failures = "ignored"
+        correlations = "ignored"
         discretisation = { adaptive = { points = 50 } }
         search = { raw = 64 }
         front = { population = 10, generations = 5 }
@@ -130,8 +132,10 @@ fn every_field_arrives() {
     assert_eq!(file.config.initial.per_measurement["g"], 2);
     assert_eq!(file.config.weights, 8);
     assert_eq!(file.config.lengthscales, Lengthscales::Isotropic);
+    assert_eq!(file.config.lengthscale_prior, LengthscalePrior::Separate);
     assert_eq!(file.config.deterministic, Deterministic::Smoothed);
     assert_eq!(file.config.failures, Failures::Ignored);
+    assert_eq!(file.config.correlations, Correlations::Ignored);
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);
@@ -886,4 +890,62 @@ fn counts_by_measurement_may_be_called_by_objective_but_not_both() {
     }
     let error = with("per_measurement = { mass = 3 }\nper_objective = { mass = 3 }").unwrap_err();
     assert!(only(&error).0.contains("repeats per_measurement"), "{}", error.lines());
+}
+
+#[test]
+fn what_is_wanted_of_objectives_arrives() {
+    let wanted = GOOD.replacen(
+        "[objectives.mass]",
+        "[preference]\nutility = 'chebyshev'\nimportance = ['deflection >= 2 * mass']\n\
+         [objectives.mass]\nenough = 5",
+        1,
+    );
+    let config = parse(&wanted).unwrap().config;
+    assert_eq!(config.utility, Utility::Chebyshev);
+    assert_eq!(config.enough.into_iter().collect::<Vec<_>>(), [("mass".to_owned(), 5.0)]);
+    let statements = vec!["deflection >= 2 * mass".to_owned()];
+    assert_eq!(config.preference, Preference::Importance(statements));
+    let plain = parse(GOOD).unwrap().config;
+    assert_eq!((plain.utility, plain.preference), (Utility::Linear, Preference::Uniform));
+    assert!(plain.enough.is_empty());
+    // An objective that is a formula may be enough, too.
+    let formula = "[objectives.cost]\ndirection = 'minimise'\nformula = 'length'\nenough = 0.5\n";
+    assert_eq!(parse(&format!("{GOOD}{formula}")).unwrap().config.enough["cost"], 0.5);
+}
+
+#[test]
+fn mistakes_in_what_is_wanted_point_into_the_file() {
+    let preference = |text: &str| changed("[study]", &format!("[preference]\n{text}\n[study]"));
+    let error = preference("importance = ['mass >= 0.6', 'deflection >= 0.5']");
+    let (message, place, _) = only(&error);
+    assert_eq!(place, "'deflection >= 0.5'");
+    let expected = "preference.importance[1]: together with those before it: no weights satisfy it; \
+                    weights are not negative and sum to 1";
+    assert_eq!(message, expected);
+    let error = preference("importance = ['mas >= 0.6']");
+    let (message, place, _) = only(&error);
+    assert_eq!(place, "'mas >= 0.6'");
+    assert!(
+        message.contains("no objective is called \"mas\"; did you mean \"mass\"?"),
+        "{message}"
+    );
+    let error = preference("importance = ['mass * deflection >= 0.1']");
+    assert!(only(&error).0.contains("must be a sum of weights times numbers"));
+    let error = changed(
+        "[study]",
+        "[engine]\npreference = 'uniform'\n[preference]\nimportance = []\n[study]",
+    );
+    assert!(only(&error).0.contains("cannot be combined with engine.preference"));
+    let error = changed("cost = 1\n", "cost = 1\nenough = nan\n");
+    assert_eq!(only(&error).0, "objectives.mass.enough must be a finite number");
+    let error = changed("cost = 1\n", "cost = 1\nscale = 'log'\nenough = -1\n");
+    let (message, place, _) = only(&error);
+    assert_eq!(place, "-1");
+    assert!(message.contains("must be positive"), "{message}");
+    let error = changed("seed = 7", "algorithm = 'nehvi'\n[preference]\nutility = 'chebyshev'");
+    assert!(only(&error).0.contains("nehvi does not know Chebyshev utilities; use c-mokg"));
+    let both = "[measurements.both]\noutputs = ['mass', 'deflection']\ncost = 2\n";
+    let text = format!("{}{both}", GOOD.replacen("cost = 1\n", "cost = 1\nenough = 5\n", 1));
+    let message = parse(&text).unwrap_err().lines();
+    assert!(message.contains("where one run gives several outputs, as both does"), "{message}");
 }

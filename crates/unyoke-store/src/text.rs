@@ -154,8 +154,8 @@ mod tests {
     #[test]
     fn one_other_digit_is_noticed_and_so_are_lines_that_trade_places() {
         let lines = write("here", 0, &[value(0.125), value(0.25)]).unwrap();
-        for (from, to) in [("0.125", "0.124"), ("0.125", "1.125"), ("\"format\":2", "\"format\":9")]
-        {
+        let format = format!("\"format\":{}", unyoke::FORMAT);
+        for (from, to) in [("0.125", "0.124"), ("0.125", "1.125"), (&format, "\"format\":9")] {
             let text = lines[0].text.replace(from, to);
             let error = read("here", 0, &[Line { text, ..lines[0].clone() }]).unwrap_err();
             assert!(matches!(error, Error::DamagedRecord { position: 0, .. }), "{error}");

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use unyoke::{Study, Suggestion};
+use unyoke::{Appraisal, Stop, Study, Suggestion};
 use unyoke_store::Store;
 
 use super::Happened;
@@ -43,6 +43,8 @@ pub(super) struct Asking {
 pub(super) struct Choice {
     /// Nothing if nothing is allowed, or nothing is left.
     pub(super) suggestion: Option<Suggestion>,
+    /// Whether that is worth its cost; nothing if nobody asked or nobody can tell.
+    pub(super) appraisal: Option<Appraisal>,
     /// From which state.
     pub(super) basis: Basis,
     /// Kept until the suggestion is pending, so that the next program knows of it.
@@ -94,6 +96,7 @@ pub(super) struct Question {
     /// Who asks.
     pub(super) owner: String,
     pub(super) budget: Budget,
+    pub(super) stop: Option<Stop>,
     pub(super) run: RunSettings,
     /// The measurement of each evaluation that runs here.
     pub(super) running: Vec<usize>,
@@ -116,11 +119,16 @@ impl Question {
         };
         let limits = Limits::new(&self.budget, &self.run, self.running).with_trials(self.by_hand);
         let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
+        let threads = own_threads()?;
         let suggestion = match wanted.load(Ordering::SeqCst) {
-            true => own_threads()?.install(|| self.study.suggest_where(permission))?,
+            true => threads.install(|| self.study.suggest_where(permission))?,
             false => None,
         };
-        Ok(Choice { suggestion, basis, turn })
+        let appraisal = match (&self.stop, &suggestion) {
+            (Some(stop), Some(next)) => threads.install(|| self.study.appraise(stop, next))?,
+            _ => None,
+        };
+        Ok(Choice { suggestion, appraisal, basis, turn })
     }
 }
 

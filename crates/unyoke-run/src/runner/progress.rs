@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use unyoke::Design;
+use unyoke::{Appraisal, Design};
 
 use super::failing::Failing;
 use crate::process::Measured;
@@ -173,6 +173,8 @@ pub struct Suggestions {
 pub enum Ending {
     /// Nothing that is still possible fits into the budget.
     Budget,
+    /// No evaluation is worth its cost any more, by what the study file says that gains are worth.
+    NotWorthwhile(Appraisal),
     /// The time is over.
     WallTime,
     /// Every design was evaluated.
@@ -195,6 +197,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Budget => write!(f, "nothing more fits into the budget"),
+            Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
             Self::Exhausted => write!(f, "every design was evaluated"),
             Self::Interrupted => write!(f, "interrupted"),

@@ -5,8 +5,10 @@
 pub(super) const FILE: &[&str] = &[
     "study",
     "budget",
+    "stop",
     "run",
     "initial",
+    "preference",
     "engine",
     "parameters",
     "limits",
@@ -16,15 +18,19 @@ pub(super) const FILE: &[&str] = &[
 ];
 pub(super) const STUDY: &[&str] = &["name", "seed", "algorithm", "store"];
 pub(super) const BUDGET: &[&str] = &["cost", "wall_time", "evaluations"];
+pub(super) const STOP: &[&str] = &["worth", "searches"];
 pub(super) const RUN: &[&str] = &["slots", "trials"];
 pub(super) const INITIAL: &[&str] = &["designs", "per_measurement", "per_objective"];
+pub(super) const PREFERENCE: &[&str] = &["utility", "importance"];
 pub(super) const ENGINE: &[&str] = &[
     "weights",
     "preference",
     "units",
     "lengthscales",
+    "lengthscale_prior",
     "deterministic",
     "failures",
+    "correlations",
     "discretisation",
     "search",
     "front",
@@ -35,6 +41,7 @@ pub(super) const PARAMETER: &[&str] =
 pub(super) const OBJECTIVE: &[&str] = &[
     "direction",
     "goal",
+    "enough",
     "formula",
     "cost",
     "noise",
@@ -73,3 +80,4 @@ pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categori
 pub(super) const SCALES: &[&str] = &["linear", "log"];
 pub(super) const DIRECTIONS: &[&str] = &["minimise", "maximise", "minimize", "maximize"];
 pub(super) const NOISES: &[&str] = &["none", "unknown"];
+pub(super) const UTILITIES: &[&str] = &["linear", "chebyshev"];

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use unyoke::{Config, Failures, Initial, Journal, Problem, Study};
+use unyoke::{
+    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Problem, Study,
+};
 
 use super::StudyFile;
 
@@ -86,9 +88,19 @@ impl StudyFile {
     pub fn has_settings_of<J: Journal>(&self, study: &Study<J>) -> bool {
         let mut config = self.config.clone();
         config.initial.designs = config.initial.designs.or(study.config().initial.designs);
-        // A study begun before failures could be learned ignores them, whatever the default is now.
+        // A study begun with other defaults goes on with them.
+        let begun = study.config();
+        if config.algorithm == Algorithm::default() {
+            config.algorithm = begun.algorithm;
+        }
         if config.failures == Failures::default() {
-            config.failures = study.config().failures;
+            config.failures = begun.failures;
+        }
+        if config.lengthscale_prior == LengthscalePrior::default() {
+            config.lengthscale_prior = begun.lengthscale_prior;
+        }
+        if config.correlations == Correlations::default() {
+            config.correlations = begun.correlations;
         }
         config == *study.config() && self.seed == study.seed()
     }

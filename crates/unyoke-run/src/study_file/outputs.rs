@@ -12,6 +12,8 @@ pub(super) struct OutputTable<'t> {
     /// `objectives` or `constraints`.
     pub(super) section: &'static str,
     pub(super) output: Output,
+    /// The value of an objective beyond which more is worth nothing.
+    pub(super) enough: Option<f64>,
     pub(super) table: Option<Table<'t>>,
 }
 
@@ -33,6 +35,7 @@ pub(super) fn read<'t>(
             refuse_taken(&entry, parameters, found);
             let table = entry.table(found);
             let mut output = Output::minimise(entry.name);
+            let mut enough = None;
             if let Some(table) = &table {
                 table.refuse_unknown(known, found);
                 output.role = match section {
@@ -40,8 +43,12 @@ pub(super) fn read<'t>(
                     _ => limit(table, found),
                 };
                 model(&mut output, table, found);
+                enough = match section {
+                    "objectives" => table.get("enough").and_then(|entry| entry.number(found)),
+                    _ => None,
+                };
             }
-            outputs.push(OutputTable { section, output, table });
+            outputs.push(OutputTable { section, output, enough, table });
         }
     }
     outputs

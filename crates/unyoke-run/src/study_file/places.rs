@@ -118,6 +118,15 @@ impl Written<'_> {
         if let Some(name) = path.strip_prefix("reference.") {
             return ["engine", "reference", name].map(Step::field).into();
         }
+        if let Some(name) = path.strip_prefix("enough.") {
+            return ["objectives", name, "enough"].map(Step::field).into();
+        }
+        if path == "utility" {
+            return ["preference", "utility"].map(Step::field).into();
+        }
+        if path.starts_with("preference.importance") && self.root.get("preference").is_some() {
+            return split(path);
+        }
         if let Some(name) = path.strip_prefix("initial.per_measurement.") {
             let initial = self.root.get("initial").and_then(|entry| entry.inner());
             let is_old = initial.is_some_and(|table| table.get("per_objective").is_some());

@@ -1,10 +1,11 @@
-//! Reads the sections that are settings: `[study]`, `[budget]`, `[run]`, `[initial]`, `[engine]`.
+//! Reads the sections that are settings: `[study]`, `[budget]`, `[stop]`, `[run]`, `[initial]`,
+//! `[preference]`, `[engine]`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use unyoke::{Algorithm, Config, Initial, near};
+use unyoke::{Algorithm, Config, Initial, Preference, Stop, Utility, near};
 use unyoke_store::Location;
 
 use super::fields;
@@ -131,6 +132,40 @@ pub(super) fn budget(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) 
     }
 }
 
+/// `[stop]`, for a study with these settings.
+pub(super) fn stop(
+    root: &Table<'_>,
+    names: &Names<'_>,
+    config: &Config,
+    found: &mut Findings,
+) -> Option<Stop> {
+    let table = section(root, "stop", fields::STOP, found)?;
+    let entry = table.need("worth", found)?;
+    let worth = entry.map(found, |entry, found| {
+        names.refuse_unknown_objective(entry, found)?;
+        entry.positive(found)
+    });
+    if worth.is_empty() && entry.inner().is_some_and(|table| table.is_empty()) {
+        let message = "stop.worth must name an objective";
+        let diagnostic = Diagnostic::new(entry.place(), message).label("nothing here");
+        found.add(diagnostic.help("worth = { mass = 40 }: one unit of mass is worth 40 of cost"));
+    }
+    let is_linear = config.utility == Utility::Linear && config.enough.is_empty();
+    if !is_linear {
+        let message =
+            "what evaluations are worth is known for weighted sums of the objectives only";
+        let diagnostic = Diagnostic::new(entry.key.clone(), message).label("no use here");
+        found.add(diagnostic.help("remove [stop], or `enough` and `utility`"));
+    } else if !config.algorithm.values_utility() {
+        let name = config.algorithm.name();
+        let message = format!("{name} does not tell what evaluations are worth to decision makers");
+        let diagnostic = Diagnostic::new(entry.key.clone(), message).label("no use here");
+        found.add(diagnostic.help("remove [stop], or set algorithm = \"c-mokg\" in [study]"));
+    }
+    let searches = table.get("searches").and_then(|entry| entry.count(found));
+    Some(Stop { worth, searches: searches.unwrap_or(Stop::SEARCHES) })
+}
+
 /// `[run]`, with the measurements that are made.
 pub(super) fn run(
     root: &Table<'_>,
@@ -143,17 +178,47 @@ pub(super) fn run(
     RunSettings { slots: slots.unwrap_or(1), trials: trials.unwrap_or(TRIALS), measurements }
 }
 
-/// `[initial]` and `[engine]`.
+/// `[initial]`, `[preference]` and `[engine]`.
 pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Config {
     let mut config = Config { initial: initial(root, names, found), ..Config::default() };
-    let Some(table) = section(root, "engine", fields::ENGINE, found) else { return config };
+    engine(&mut config, root, names, found);
+    preference(&mut config, root, found);
+    config
+}
+
+fn preference(config: &mut Config, root: &Table<'_>, found: &mut Findings) {
+    let Some(table) = section(root, "preference", fields::PREFERENCE, found) else { return };
+    let utility = table.get("utility").and_then(|entry| entry.word(fields::UTILITIES, found));
+    config.utility = match utility {
+        Some("chebyshev") => Utility::Chebyshev,
+        _ => Utility::Linear,
+    };
+    let Some(entry) = table.get("importance") else { return };
+    if root.get("engine").and_then(|one| one.inner()?.get("preference")).is_some() {
+        let message = format!("{} cannot be combined with engine.preference", entry.path);
+        found.add(Diagnostic::new(entry.key, message).label("remove one of the two"));
+        return;
+    }
+    if let Some(statements) = entry.texts(found) {
+        let statements = statements.iter().map(|statement| statement.as_text().to_owned());
+        config.preference = Preference::Importance(statements.collect());
+    }
+}
+
+fn engine(config: &mut Config, root: &Table<'_>, names: &Names<'_>, found: &mut Findings) {
+    let Some(table) = section(root, "engine", fields::ENGINE, found) else { return };
     let said = |name: &str| table.get(name);
     set(&mut config.weights, said("weights").and_then(|entry| entry.count(found)));
     set(&mut config.preference, said("preference").and_then(|entry| entry.parse(found)));
     set(&mut config.units, said("units").and_then(|entry| entry.parse(found)));
     set(&mut config.lengthscales, said("lengthscales").and_then(|entry| entry.parse(found)));
+    set(
+        &mut config.lengthscale_prior,
+        said("lengthscale_prior").and_then(|entry| entry.parse(found)),
+    );
     set(&mut config.deterministic, said("deterministic").and_then(|entry| entry.parse(found)));
     set(&mut config.failures, said("failures").and_then(|entry| entry.parse(found)));
+    set(&mut config.correlations, said("correlations").and_then(|entry| entry.parse(found)));
     set(&mut config.discretisation, said("discretisation").and_then(|entry| entry.parse(found)));
     set(&mut config.search, said("search").and_then(|entry| entry.parse(found)));
     set(&mut config.front, said("front").and_then(|entry| entry.parse(found)));
@@ -163,7 +228,6 @@ pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) 
             entry.number(found)
         })
     });
-    config
 }
 
 fn set<T>(field: &mut T, value: Option<T>) {

@@ -27,8 +27,10 @@ fn all_fields() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("study", fields::STUDY),
         ("budget", fields::BUDGET),
+        ("stop", fields::STOP),
         ("run", fields::RUN),
         ("initial", fields::INITIAL),
+        ("preference", fields::PREFERENCE),
         ("engine", fields::ENGINE),
     ]
 }
@@ -59,6 +61,8 @@ fn the_schema_has_the_fields_that_are_read() {
     let algorithms = &schema["properties"]["study"]["properties"]["algorithm"];
     assert_eq!(words(algorithms), unyoke::Algorithm::ALL.map(unyoke::Algorithm::name));
     assert_eq!(words(&schema["$defs"]["objective"]["properties"]["direction"]), fields::DIRECTIONS);
+    let utilities = &schema["properties"]["preference"]["properties"]["utility"];
+    assert_eq!(words(utilities), fields::UTILITIES);
     assert_eq!(words(&schema["$defs"]["parameter"]["properties"]["type"]), fields::PARAMETER_TYPES);
 }
 
@@ -113,6 +117,11 @@ fn the_schema_refuses_what_the_reader_refuses() {
         ("cost = 1", "cost = { learn = 'time' }"),
         ("cost = 1", "cost = { learn = 'luck', guess = 1 }"),
         ("cost = 1", "cost = { learn = 'time', guess = 0 }"),
+        ("[objectives.f]", "[stop]\n[objectives.f]"),
+        ("[objectives.f]", "[stop]\nworth = 40\n[objectives.f]"),
+        ("[objectives.f]", "[stop]\nworth = {}\n[objectives.f]"),
+        ("[objectives.f]", "[stop]\nworth = { f = 0 }\n[objectives.f]"),
+        ("[objectives.f]", "[stop]\nworth = { f = 1 }\nsearches = 0\n[objectives.f]"),
         ("low = 0", "low = 0\nstep = 0"),
         ("low = 0", "low = 0\ndigits = -1"),
         ("low = 0", "low = 0\ndigits = 16"),
@@ -124,6 +133,10 @@ fn the_schema_refuses_what_the_reader_refuses() {
         ("cost = 1", "cost = 1\n[measurements.m]\noutputs = ['f', 'f']\ncost = 1"),
         ("cost = 1", "cost = 1\n[measurements.m]\noutputs = ['f']"),
         ("[objectives.f]", "[limits]\na = 1\n[objectives.f]"),
+        ("cost = 1", "cost = 1\nenough = 'much'"),
+        ("[objectives.f]", "[preference]\nutility = 'concave'\n[objectives.f]"),
+        ("[objectives.f]", "[preference]\nimportance = 'f >= 0.5'\n[objectives.f]"),
+        ("[objectives.f]", "[preference]\nimportance = [0.5]\n[objectives.f]"),
     ];
     for (from, to) in changes {
         let text = good.replace(from, to);
