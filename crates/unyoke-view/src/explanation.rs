@@ -1,9 +1,11 @@
 //! What to evaluate next, and why; and what is expected of a design of the user's own.
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Design, Journal, OptionRow, Study, Suggestion};
+use unyoke::{Appraisal, Design, Journal, OptionRow, Problem, Stop, Study, Suggestion};
 
 use crate::front::{PointView, point_view};
+use crate::model::{ModelView, models};
+use crate::prospect::{AppraisalView, ProspectView};
 
 /// A suggestion with the table it won.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,11 @@ pub struct SuggestionView {
     pub options: Vec<OptionView>,
     /// The winner's place among the options.
     pub chosen: Option<usize>,
+    /// What is still to be gained; `None` where no model was asked, and for algorithms that cannot tell.
+    pub prospect: Option<ProspectView>,
+    /// Whether it is worth its cost; `None` if the user did not say what gains are worth, or where there
+    /// is no prospect.
+    pub appraisal: Option<AppraisalView>,
     /// What else a user should know.
     pub notes: Vec<String>,
 }
@@ -54,6 +61,8 @@ pub struct Explanation {
     pub next: SuggestionView,
     /// Whether it may be evaluated: it fits into the budget, and is no repetition.
     pub possible: bool,
+    /// How far the models can be trusted.
+    pub models: Vec<ModelView>,
 }
 
 /// What is expected of a design, and what measuring it is worth.
@@ -67,15 +76,18 @@ pub struct DesignView {
 }
 
 /// What a study would evaluate next, and why. `allowed` is what its limits allow
-/// ([`Study::suggest_where`]); without it, what the study would choose if they did not matter.
+/// ([`Study::suggest_where`]); without it, what the study would choose if they did not matter. `stop` is
+/// what gains are worth, if the user said so.
 pub fn explanation<J: Journal>(
     study: &Study<J>,
     allowed: Option<&Suggestion>,
+    stop: Option<&Stop>,
 ) -> unyoke::Result<Explanation> {
-    Ok(match allowed {
-        Some(next) => Explanation { next: next.into(), possible: true },
-        None => Explanation { next: (&study.suggest()?).into(), possible: false },
-    })
+    let possible = allowed.is_some();
+    let next = allowed.map_or_else(|| study.suggest(), |next| Ok(next.clone()))?;
+    let appraisal = stop.map(|stop| study.appraise(stop, &next)).transpose()?.flatten();
+    let next = SuggestionView::new(study.problem(), &next, appraisal.as_ref());
+    Ok(Explanation { next, possible, models: models(study)? })
 }
 
 /// What is expected of a design, and what measuring it is worth. There must be values.
@@ -86,8 +98,9 @@ pub fn explain_design<J: Journal>(study: &Study<J>, design: Design) -> unyoke::R
     Ok(DesignView { point: PointView { design, ..point }, options })
 }
 
-impl From<&Suggestion> for SuggestionView {
-    fn from(suggestion: &Suggestion) -> Self {
+impl SuggestionView {
+    /// The view of a suggestion of a study of `problem`.
+    pub fn new(problem: &Problem, suggestion: &Suggestion, appraisal: Option<&Appraisal>) -> Self {
         Self {
             evaluation: suggestion.evaluation,
             measurement: suggestion.measurement.clone(),
@@ -97,6 +110,8 @@ impl From<&Suggestion> for SuggestionView {
             gain_per_cost: suggestion.gain_per_cost(),
             options: suggestion.options.iter().map(OptionView::from).collect(),
             chosen: suggestion.chosen,
+            prospect: suggestion.prospect.as_ref().map(|one| ProspectView::new(problem, one)),
+            appraisal: appraisal.map(|one| AppraisalView::new(problem, one)),
             notes: suggestion.remarks(),
         }
     }

@@ -1,5 +1,5 @@
 //! Figures of one study, each from plain data: its front, what was evaluated for what price, whether it
-//! is worth continuing, and the designs of the front side by side.
+//! is worth continuing, whether its models can be trusted, and the designs of the front side by side.
 
 use serde::{Deserialize, Serialize};
 use unyoke_draw::{
@@ -285,6 +285,61 @@ pub fn worth_figure(moments: &[Moment]) -> Picture {
     )
 }
 
+/// Values of an output with their predictions from all the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicted {
+    /// Name of the output.
+    pub output: String,
+    /// Whether ratios count, not differences.
+    pub is_log: bool,
+    /// What was measured, and the prediction: one standard deviation below, expected, above.
+    pub values: Vec<[f64; 4]>,
+}
+
+/// Draws a panel for each output: predictions with their standard deviations against measured values.
+pub fn predictions_figure(outputs: &[Predicted]) -> Picture {
+    let shown = &outputs[..outputs.len().min(MOST_PANELS)];
+    let plan = |predicted: &Predicted| {
+        let kind = if predicted.is_log { Kind::Log } else { Kind::Linear };
+        // Both axes are the same, so that the diagonal is where predictions are right. A bar may leave
+        // the panel: the values are what is to be seen.
+        let values = predicted.values.iter().flat_map(|[measured, _, mean, _]| [*measured, *mean]);
+        let scale = Scale::around(kind, values).padded(0.03);
+        Panel {
+            title: predicted.output.clone(),
+            note: String::new(),
+            x: Axis::new("Measured", scale, 5),
+            y: Axis::new("Predicted from the others", scale, 5),
+            border: Border::Axes,
+            aside: 0.0,
+        }
+    };
+    let plans: Vec<Panel> = shown.iter().map(plan).collect();
+    let columns = plans.len().clamp(1, 2);
+    let form = Form { heading: String::new(), width: 250.0, height: 250.0, columns };
+    let mut sheet = Sheet::new(&form, &plans, &Legend::default());
+    for (index, predicted) in shown.iter().enumerate() {
+        sheet.fill(index, |canvas, frame| draw_predictions(canvas, frame, index, predicted));
+    }
+    Picture::new(sheet.canvas, "Each value against its prediction from all the others")
+}
+
+fn draw_predictions(canvas: &mut Canvas, frame: &Frame, place: usize, predicted: &Predicted) {
+    let (low, high) = (frame.rect.left, frame.rect.right());
+    let (bottom, top) = (frame.rect.bottom(), frame.rect.top);
+    let diagonal = [Place::new(low, bottom), Place::new(high, top)];
+    canvas.line(diagonal[0], diagonal[1], Stroke::solid(Ink::Muted, 1.0));
+    let within = |y: f64| y.clamp(top - 2.0, bottom + 2.0);
+    for [measured, low, _, high] in &predicted.values {
+        let ends = [frame.place([*measured, *low]), frame.place([*measured, *high])];
+        let ends = ends.map(|end| Place::new(end.x, within(end.y)));
+        let brush = Brush::line(Stroke::solid(ink(place), 1.0)).with_opacity(0.5);
+        canvas.path(&open_path(&ends), &brush);
+    }
+    let places: Vec<_> = predicted.values.iter().map(|v| frame.place([v[0], v[2]])).collect();
+    canvas.dots(&places, 2.6, ink(place));
+}
+
 /// One upright axis of parallel coordinates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coordinate {
@@ -362,6 +417,12 @@ mod tests {
             values_figure(&[], &[]),
             worth_figure(&[Some(0.0), None, Some(1e-300), Some(1.0)].map(moment)),
             worth_figure(&[]),
+            predictions_figure(&[true, false].map(|is_log| Predicted {
+                output: "f".into(),
+                is_log,
+                values: vec![[1.0, 0.5, 1.2, 1.9], [-1e300, nan, nan, 1e300], [0.0, 0.0, 1.0, 2.0]],
+            })),
+            predictions_figure(&[]),
             parallel_figure(&[axis.clone(), axis], &[vec![0.0, 1.0], vec![0.5, nan]]),
             parallel_figure(&[], &[]),
         ] {

@@ -27,7 +27,9 @@ pub mod words;
 pub mod figures;
 mod output;
 mod evaluations;
+mod prospect;
 mod front;
+mod model;
 mod explanation;
 mod status;
 mod report;
@@ -39,7 +41,9 @@ pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
 };
 pub use front::{ForecastView, FrontView, PointView, best_for, front};
+pub use model::{ModelView, models};
 pub use output::{OutputView, Wish, has_values, outputs};
+pub use prospect::{AppraisalView, Improvement, ProspectView};
 pub use report::{Background, StudyReport};
 pub use status::{
     Custody, MeasurementStatus, OutputStatus, PendingView, Plan, StatusView, Worker, status,

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use unyoke::{Journal, Measurement, Parameter, Record, Study, Suggestion};
 
 use crate::evaluations::{EvaluationView, evaluations};
-use crate::explanation::Explanation;
+use crate::explanation::{Explanation, SuggestionView};
 use crate::figures::Moment;
 use crate::front::{FrontView, front};
+use crate::model::models;
 use crate::output::{OutputView, has_values, outputs};
 
 /// Designs of the front that are shown.
@@ -91,8 +92,9 @@ impl StudyReport {
             moments: past::moments(study, records, free.gain_per_cost(), front.as_ref())?,
             front,
             next: Explanation {
-                next: allowed.unwrap_or(&free).into(),
+                next: SuggestionView::new(study.problem(), allowed.unwrap_or(&free), None),
                 possible: allowed.is_some(),
+                models: models(study)?,
             },
         })
     }
@@ -147,6 +149,7 @@ mod tests {
         assert_eq!((report.front.as_ref(), report.moments.len()), (None, 0));
         let html = report.page().html();
         assert!(html.contains("What to evaluate next") && !html.contains("Trade-offs"));
+        assert!(!html.contains("Can the models be trusted?"));
     }
 
     #[test]
@@ -158,6 +161,7 @@ mod tests {
             "Evaluations and spending",
             "Failures",
             "Is it worth continuing?",
+            "Can the models be trusted?",
             "What to evaluate next",
         ] {
             assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
@@ -198,5 +202,32 @@ mod tests {
         study.tell_result(Design::new().with("x", 0.5), "drag", 3.0).unwrap();
         study.tell_result(Design::new().with("x", 0.25), "drag", 5.0).unwrap();
         assert_eq!(report_of(&(study, journal)).measured, [[3.0, 2.0], [5.0, 1.0]]);
+    }
+
+    #[test]
+    fn objectives_that_are_modelled_together_are_named_with_their_correlation() {
+        let problem = Problem::builder().continuous("x", 0.0, 1.0);
+        let problem = problem.minimise("mass", 1.0).minimise("drag", 9.0).build().unwrap();
+        let initial = unyoke::Initial { designs: Some(0), ..unyoke::Initial::default() };
+        let correlations = unyoke::Correlations::Learned;
+        let config = Config { initial, correlations, ..Config::default() };
+        let journal = MemoryJournal::default();
+        let mut study = Study::create(problem, config, 1, journal.clone()).unwrap();
+        let wave = |x: f64| (15.0 * x).sin() + x;
+        for i in 0..24 {
+            let x = f64::from(i) / 23.0;
+            let design = || Design::new().with("x", x);
+            study.tell_result(design(), "mass", wave(x)).unwrap();
+            if i % 3 == 0 {
+                study.tell_result(design(), "drag", 2.0 * wave(x) + 0.2 * x * x).unwrap();
+            }
+        }
+        let report = report_of(&(study, journal));
+        let notes = &report.next.next.notes;
+        let said = notes.iter().find(|note| note.contains("modelled together")).unwrap();
+        let (pair, correlation) = said.split_once(": correlation ").unwrap();
+        assert_eq!(pair, "mass and drag are modelled together");
+        assert!((0.9..=1.0).contains(&correlation.parse::<f64>().unwrap()), "{said}");
+        assert!(report.page().html().contains(said.as_str()));
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use std::process::ExitCode;
-use unyoke::{Evaluation, Problem, Status, Suggestion};
+use unyoke::{Appraisal, Evaluation, Problem, Status, Suggestion, Verdict};
 use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
-use unyoke_view::SuggestionView;
+use unyoke_view::{AppraisalView, SuggestionView};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let mut asked = vec![];
     while asked.len() < arguments.count {
         let Some(suggestion) = ask_and_claim(&file, &mut opened)? else { break };
-        asked.push(suggestion);
+        let stop = file.stop.as_ref();
+        let appraisal = stop.map(|stop| opened.study.appraise(stop, &suggestion)).transpose()?;
+        asked.push((suggestion, appraisal.flatten()));
     }
     let study = opened.study;
     if asked.is_empty() && arguments.count > 0 {
@@ -42,10 +44,13 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         return Err(Failure::Refused(reason.to_owned()));
     }
     if form == Form::Json {
-        say_json(&asked.iter().map(SuggestionView::from).collect::<Vec<_>>())?;
+        let view = |(suggestion, appraisal): &(Suggestion, Option<Appraisal>)| {
+            SuggestionView::new(study.problem(), suggestion, appraisal.as_ref())
+        };
+        say_json(&asked.iter().map(view).collect::<Vec<_>>())?;
     } else {
-        for suggestion in &asked {
-            say(&in_words(study.problem(), suggestion))?;
+        for (suggestion, appraisal) in &asked {
+            say(&in_words(study.problem(), suggestion, appraisal.as_ref()))?;
         }
         if asked.len() < arguments.count {
             let (got, wanted) = (asked.len(), arguments.count);
@@ -77,7 +82,7 @@ fn ask_and_claim(file: &StudyFile, opened: &mut Opened) -> Result<Option<Suggest
     }
 }
 
-fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
+fn in_words(problem: &Problem, suggestion: &Suggestion, appraisal: Option<&Appraisal>) -> String {
     let Suggestion { evaluation, measurement, outputs, cost, .. } = suggestion;
     let mut words = format!(
         "evaluation {evaluation}: {measurement} at {}, cost {}\n",
@@ -86,6 +91,10 @@ fn in_words(problem: &Problem, suggestion: &Suggestion) -> String {
     );
     for remark in suggestion.remarks() {
         words.push_str(&format!("  {remark}\n"));
+    }
+    if let Some(appraisal) = appraisal.filter(|one| one.verdict != Verdict::Continue) {
+        let sentence = AppraisalView::new(problem, appraisal).sentence();
+        words.push_str(&format!("  [stop]: {sentence}\n"));
     }
     words + &format!("  then: {}", how_to_tell(*evaluation, outputs))
 }

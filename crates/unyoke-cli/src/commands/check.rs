@@ -42,9 +42,12 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
             say_json(&json!({ "ok": false, "mistakes": [], "error": failure.to_string() }))?;
             return Ok(failure.exit_code());
         }
-        examined => examined?.map(|looked| looked.study),
+        examined => examined?,
     };
-    let warnings = warnings(&file);
+    let amended = begun.as_ref().is_some_and(|looked| looked.amended);
+    let begun = begun.map(|looked| looked.study);
+    let mut warnings = warnings(&file);
+    warnings.extend(amended.then(|| AMENDED.to_owned()));
     match form {
         Form::Json => say_json(&found_as_json(&file, begun.as_ref(), &warnings))?,
         Form::Table => {
@@ -98,6 +101,9 @@ fn in_words(file: &StudyFile, begun: Option<&Study>) -> String {
     }
     parts.push(count(problem.measurements.len(), "measurement"));
     parts.push(limits_in_words(&file.budget));
+    if file.stop.is_some() {
+        parts.push("stopping by [stop]".to_owned());
+    }
     format!(
         "{} is valid: {}, stored in {begun}\n{}",
         file.path().display(),
@@ -105,6 +111,10 @@ fn in_words(file: &StudyFile, begun: Option<&Study>) -> String {
         file.initial_price(),
     )
 }
+
+/// That a file was edited after its study had begun.
+const AMENDED: &str = "what is wanted of the objectives ([preference], enough, or the preference, units or \
+    reference in [engine]) has changed since the study's last run; the change counts from the next run on";
 
 /// What is possible but probably not meant.
 fn warnings(file: &StudyFile) -> Vec<String> {

@@ -4,7 +4,10 @@ use clap::Args;
 use std::process::ExitCode;
 use unyoke::{Journal, Problem, Study};
 use unyoke_run::{Limits, StudyFile};
-use unyoke_view::{DesignView, OptionView, OutputView, explain_design, explanation, outputs};
+use unyoke_view::{
+    DesignView, ModelView, OptionView, OutputView, ProspectView, explain_design, explanation,
+    outputs,
+};
 
 use crate::arguments::StudyArgument;
 use crate::commands::front;
@@ -19,7 +22,12 @@ use crate::words::{design, parse_design, short};
   unyoke explain --at length=0.5,layers=3 what is expected there, and what measuring it is worth
 
 The break-even cost is that at which the choice would change: the chosen evaluation must cost more
-than that to lose, the others less than that to win.")]
+than that to lose, the others less than that to win. What is to be gained is told as improvements of
+single objectives that would be as good; docs/stopping.md explains it.
+
+Models are checked by predicting each value from all the others. Explained is the share of the variance
+that these predictions explain; errors are divided by the standard deviations stated with the
+predictions, which gives about 1 if these are right.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -41,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failure> {
     let limits = Limits::new(&file.budget, &file.run, vec![]);
     let allowed = study.suggest_where(|study, which| limits.permission(study, which))?;
-    let explained = explanation(study, allowed.as_ref())?;
+    let explained = explanation(study, allowed.as_ref(), file.stop.as_ref())?;
     if form == Form::Json {
         return Ok(say_json(&explained)?);
     }
@@ -59,12 +67,26 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
     if !next.options.is_empty() {
         say(&options_table(study.problem(), &next.options, next.chosen))?;
     }
-    let rest = file.budget.cost.map(|budget| budget - study.committed());
-    if let (true, Some(rest), Some(gain)) = (is_possible, rest, next.gain_per_cost) {
-        let (rest, gain) = (short(rest), short(rest * gain));
-        say(&format!("the rest of the budget, {rest}, would gain about {gain} at this rate"))?;
+    for sentence in next.prospect.iter().flat_map(ProspectView::sentences) {
+        say(&sentence)?;
     }
-    Ok(())
+    if let Some(appraisal) = &next.appraisal {
+        say(&format!("[stop]: {}", appraisal.sentence()))?;
+    }
+    say_models(&explained.models)
+}
+
+/// How far the models can be trusted, if there is anything to compare.
+fn say_models(models: &[ModelView]) -> Result<(), Failure> {
+    if models.iter().all(|model| model.check.designs == 0) {
+        return Ok(());
+    }
+    let mut table = Table::new(ModelView::HEAD);
+    for model in models {
+        table.row(model.cells());
+    }
+    say("\nmodels, checked by predicting each value from all the others:")?;
+    Ok(say(&table.right(1..4).to_string())?)
 }
 
 fn explain_designs<J: Journal>(

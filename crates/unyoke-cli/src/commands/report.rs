@@ -54,7 +54,7 @@ fn write_to(path: &Path, file: &StudyFile, looked: &Looked) -> Result<PathBuf, F
 }
 
 /// What there is to say about the study as it stands.
-fn report(file: &StudyFile, Looked { study, store }: &Looked) -> Result<StudyReport, Failure> {
+fn report(file: &StudyFile, Looked { study, store, .. }: &Looked) -> Result<StudyReport, Failure> {
     let background = Background {
         name: file.name.clone(),
         study_file: Some(file.path().display().to_string()),

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unyoke::Study;
+use unyoke::{Problem, Study};
 use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
+use unyoke_view::AppraisalView;
 use unyoke_view::words::one_line;
 
 use crate::arguments::StudyArgument;
@@ -39,6 +40,9 @@ study: they share the work.
 A measurement that fails three times and has never given a value ends the run, unless other
 measurements give the same outputs: fix its command, then `unyoke retry` and `unyoke run`. If the
 command is right and only these designs fail, `unyoke run --trials 10` tries more of them.
+
+With [stop] in the study file, the run ends before its budget is spent when no evaluation is worth its
+cost any more; to go on, raise worth there or remove the section.
 
 The exit code is 0 if the run ended as planned, 1 if a measurement never gave a value, 130 after Ctrl-C.")]
 pub(crate) struct Arguments {
@@ -140,7 +144,7 @@ fn conclude(
         true => Some(unyoke_view::front(study, SHOWN)?),
         false => None,
     };
-    let ending = in_words(&summary.ending);
+    let ending = in_words(study.problem(), &summary.ending);
     let is_wanted = !arguments.no_report && trade_offs.is_some();
     let report = match form {
         Form::Json => {
@@ -217,15 +221,21 @@ fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
         0 => String::new(),
         pending => format!("; {} pending", count(pending, "evaluation")),
     };
+    let ending = match &summary.ending {
+        // A sentence of its own, with a colon in it.
+        Ending::NotWorthwhile(_) => format!("stopped: {ending}; to go on, raise worth in [stop]\n"),
+        _ => format!("{ending}: "),
+    };
     format!(
-        "{ending}: spent {}{of}, with {}{failed} in this run{pending}",
+        "{ending}spent {}{of}, with {}{failed} in this run{pending}",
         short(summary.spent),
         count(summary.finished, "evaluation"),
     )
 }
 
-fn in_words(ending: &Ending) -> String {
+fn in_words(problem: &Problem, ending: &Ending) -> String {
     match ending {
+        Ending::NotWorthwhile(appraisal) => AppraisalView::new(problem, appraisal).sentence(),
         Ending::Budget => "nothing more fits into the budget".to_owned(),
         Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),

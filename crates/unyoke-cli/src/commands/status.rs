@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let Looked { study, store } = file.look()?;
+    let Looked { study, store, .. } = file.look()?;
     let status = status(&study, plan(&file), &custody(&file, &store)?)?;
     match form {
         Form::Json => say_json(&status)?,

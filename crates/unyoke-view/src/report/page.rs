@@ -9,6 +9,8 @@ use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::explanation::OptionView;
 use crate::figures::Payment;
 use crate::front::{FrontView, PointView};
+use crate::model::ModelView;
+use crate::prospect::ProspectView;
 use crate::words::{count, design, short, spent_of, value};
 
 /// Failures that are listed.
@@ -24,6 +26,7 @@ impl StudyReport {
             Some(self.spending_section()),
             self.failures_section(),
             self.worth_section(),
+            self.models_section(),
             Some(self.next_section()),
         ];
         let spent = spent_of(self.spent, self.background.budget);
@@ -136,12 +139,37 @@ impl StudyReport {
                        in the units in which objectives are weighed. Right: the share of the box \
                        around all these fronts that was expected to be dominated; it levels off \
                        when little is left to gain.";
-        let text = "When the expected gain falls below what a unit of cost is worth to you, stop.";
+        let gains = self.next.next.prospect.as_ref().map(ProspectView::sentences);
+        let gains = gains.into_iter().flatten().map(|sentence| capitalised(&sentence) + ".");
+        let rule = "When what is to be gained is worth less to you than it costs, stop.".to_owned();
         Some(Section {
             heading: "Is it worth continuing?".into(),
-            text: text.into(),
+            text: gains.chain([rule]).collect::<Vec<_>>().join(" "),
             figures: figures(caption, Some(self.worth_picture()?)),
             tables: vec![],
+        })
+    }
+
+    /// Each value predicted from all the others; nothing without values.
+    fn models_section(&self) -> Option<Section> {
+        let picture = self.predictions_picture()?;
+        let caption = "Each value as its model predicts it from all the others, with one standard \
+                       deviation, against what was measured. About two of three bars should meet the \
+                       line.";
+        let row = |model: &ModelView| model.cells().map(Cell::Plain).to_vec();
+        let table = Table {
+            caption:
+                "Explained is the share of the variance that these predictions explain. Errors \
+                      are divided by the standard deviations stated with them: about 1 is right."
+                    .into(),
+            head: ModelView::HEAD.map(str::to_owned).to_vec(),
+            rows: self.next.models.iter().map(row).collect(),
+        };
+        Some(Section {
+            heading: "Can the models be trusted?".into(),
+            text: String::new(),
+            figures: figures(caption, Some(picture)),
+            tables: vec![table],
         })
     }
 
@@ -191,6 +219,12 @@ impl StudyReport {
             rows: next.options.iter().enumerate().map(row).collect(),
         }
     }
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 fn figures(caption: &str, picture: Option<Picture>) -> Vec<Figure> {

@@ -5,8 +5,8 @@ use unyoke_draw::Picture;
 
 use super::StudyReport;
 use crate::figures::{
-    Coordinate, Payment, TradeOffs, parallel_figure, spending_figure, trade_offs_figure,
-    values_figure, worth_figure,
+    Coordinate, Payment, Predicted, TradeOffs, parallel_figure, predictions_figure,
+    spending_figure, trade_offs_figure, values_figure, worth_figure,
 };
 use crate::front::{FrontView, PointView};
 use crate::output::OutputView;
@@ -53,6 +53,21 @@ impl StudyReport {
     /// What continuing promised, and how the front grew; `None` before models were asked.
     pub fn worth_picture(&self) -> Option<Picture> {
         (!self.moments.is_empty()).then(|| worth_figure(&self.moments))
+    }
+
+    /// Each value against its prediction from all the others; `None` without values.
+    pub fn predictions_picture(&self) -> Option<Picture> {
+        let models = self.next.models.iter().filter(|model| model.check.designs > 0);
+        let predicted = models.map(|model| {
+            let values = model.check.left_out.iter();
+            Predicted {
+                output: model.check.output.clone(),
+                is_log: model.check.scale == Scale::Log,
+                values: values.map(|v| [v.measured, v.low, v.mean, v.high]).collect(),
+            }
+        });
+        let predicted: Vec<Predicted> = predicted.collect();
+        (!predicted.is_empty()).then(|| predictions_figure(&predicted))
     }
 
     fn objectives(&self) -> impl Iterator<Item = &OutputView> {
