@@ -2,7 +2,7 @@
 //! C-MOKG under a name of its own.
 
 use crate::error::Error;
-use unyoke::{Algorithm, Config, Deterministic, Discretisation, Problem, near};
+use unyoke::{Algorithm, Config, Correlations, Discretisation, Problem, near};
 
 /// Most inputs for which the grid of the paper is small enough.
 const GRID_INPUTS: usize = 2;
@@ -15,17 +15,23 @@ pub enum Method {
     Published(Algorithm),
     /// What users get who say nothing: the engine's default settings.
     Default,
-    /// C-MOKG with the designs that are best now for the step's weights added to the grid, and
-    /// deterministic objectives interpolated; see `docs/discretisation.md`.
+    /// C-MOKG with our settings of the models and the designs to compare, and the published ones
+    /// otherwise; see `docs/discretisation.md`.
     ImprovedCMokg,
+    /// The same, with objectives modelled together where their values speak for a correlation; see
+    /// `docs/correlated.md`.
+    CorrelatedCMokg,
 }
 
 impl Method {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = Algorithm::ALL.into_iter().flat_map(|algorithm| {
-            let improved = (algorithm == Algorithm::CMokg).then_some(Self::ImprovedCMokg);
-            std::iter::once(Self::Published(algorithm)).chain(improved)
+            let ours: &[Self] = match algorithm {
+                Algorithm::CMokg => &[Self::ImprovedCMokg, Self::CorrelatedCMokg],
+                _ => &[],
+            };
+            std::iter::once(Self::Published(algorithm)).chain(ours.iter().copied())
         });
         std::iter::once(Self::Default).chain(all)
     }
@@ -36,6 +42,7 @@ impl Method {
             Self::Published(algorithm) => algorithm.name(),
             Self::Default => "default",
             Self::ImprovedCMokg => "c-mokg-improved",
+            Self::CorrelatedCMokg => "c-mokg-correlated",
         }
     }
 
@@ -44,7 +51,7 @@ impl Method {
         match self {
             Self::Published(algorithm) => algorithm,
             Self::Default => Config::default().algorithm,
-            Self::ImprovedCMokg => Algorithm::CMokg,
+            Self::ImprovedCMokg | Self::CorrelatedCMokg => Algorithm::CMokg,
         }
     }
 
@@ -54,6 +61,12 @@ impl Method {
         config.check(problem).err().map(|error| error.to_string())
     }
 
+    /// Whether it is told the point from which hypervolumes are measured. Ours must do without.
+    pub(crate) fn is_told_reference(self) -> bool {
+        let ours = matches!(self.algorithm(), Algorithm::Auto | Algorithm::HvkgExact);
+        self != Self::Default && !ours
+    }
+
     /// The settings for problems with this many inputs.
     pub(crate) fn config(self, inputs: usize) -> Config {
         let paper = Config { algorithm: self.algorithm(), ..Config::paper() };
@@ -61,18 +74,17 @@ impl Method {
             // Everyone's recommendations are searched for with the same effort.
             Self::Default => Config { front: paper.front, ..Config::default() },
             // Ours, and so with our settings.
-            Self::Published(Algorithm::Blend | Algorithm::HvkgExact) => Config {
-                discretisation: Discretisation::Auto,
-                deterministic: Deterministic::Interpolated,
-                ..paper
-            },
+            Self::Published(Algorithm::Auto | Algorithm::HvkgExact) | Self::ImprovedCMokg => {
+                let Config { discretisation, deterministic, lengthscale_prior, .. } =
+                    Config::default();
+                Config { discretisation, deterministic, lengthscale_prior, ..paper }
+            }
             Self::Published(_) if inputs <= GRID_INPUTS => paper,
             Self::Published(_) => Config { discretisation: Discretisation::Auto, ..paper },
-            Self::ImprovedCMokg => Config {
-                discretisation: Discretisation::Auto,
-                deterministic: Deterministic::Interpolated,
-                ..paper
-            },
+            Self::CorrelatedCMokg => {
+                let correlations = Correlations::Learned;
+                Config { correlations, ..Self::ImprovedCMokg.config(inputs) }
+            }
         }
     }
 }
@@ -114,6 +126,8 @@ mod tests {
         let improved = Method::ImprovedCMokg.config(2);
         assert_eq!(improved.discretisation, Config::default().discretisation);
         assert_eq!(improved.deterministic, Config::default().deterministic);
+        let correlated = Method::CorrelatedCMokg.config(2);
+        assert_eq!(Config { correlations: Correlations::Ignored, ..correlated }, improved);
         let default = Config { front: Config::paper().front, ..Config::default() };
         assert_eq!(Method::Default.config(6), default);
         let many = Method::Published(Algorithm::CMokg).config(6);

@@ -44,7 +44,7 @@ impl Protocol {
         seed_for(self.seed, u64::from(instance.id))
     }
 
-    /// Settings of the method, with the problem's own reference point for those who want one.
+    /// Settings of the method, with the problem's own reference point for those who are told it.
     fn config(&self, instance: &Instance, target: &Target, method: Method) -> Config {
         let reference = instance
             .problem
@@ -57,7 +57,7 @@ impl Protocol {
         if method != Method::Default {
             config.lengthscales = self.lengthscales;
         }
-        config.reference = Some(reference);
+        config.reference = method.is_told_reference().then_some(reference);
         config.initial.designs = Some(given.unwrap_or(2 * (inputs + 1)));
         if !instance.has_common_units() {
             config.units = Units::Standardised;

@@ -34,6 +34,7 @@ impl Look {
             "default" => Self::decoupled("Unyoke", Vermillion, Circle),
             "c-mokg" => Self::decoupled("C-MOKG", Blue, Circle),
             "c-mokg-improved" => Self::decoupled("C-MOKG, improved", Sky, Hexagon),
+            "c-mokg-correlated" => Self::decoupled("C-MOKG, correlated", Purple, Hexagon),
             "makg" => Self::coupled("maKG", Blue, Circle),
             "makg-vector" => Self::coupled("maKG (vector)", Sky, Circle),
             "c-mokg-random" => Self::decoupled("C-MOKG, random", Orange, TriangleDown),
@@ -41,7 +42,7 @@ impl Look {
             "hvkg-d" => Self::decoupled("HVKG-d", Vermillion, Diamond),
             "hvkg-c" => Self::coupled("HVKG-c", Vermillion, Diamond),
             "hvkg-exact" => Self::decoupled("HVKG, exact", Purple, Diamond),
-            "blend" => Self::decoupled("C-MOKG + HVKG", Green, Hexagon),
+            "auto" => Self::decoupled("auto", Green, Hexagon),
             "jes-lb-d" => Self::decoupled("JES-LB-d", Green, TriangleUp),
             "jes-lb-c" => Self::coupled("JES-LB-c", Green, TriangleUp),
             "parego" => Self::coupled("ParEGO", Purple, Square),
@@ -129,10 +130,11 @@ pub fn label(algorithm: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [&str; 16] = [
+    const ALL: [&str; 17] = [
         "default",
         "c-mokg",
         "c-mokg-improved",
+        "c-mokg-correlated",
         "c-mokg-random",
         "makg",
         "makg-random",
@@ -140,7 +142,7 @@ mod tests {
         "hvkg-d",
         "hvkg-c",
         "hvkg-exact",
-        "blend",
+        "auto",
         "jes-lb-d",
         "jes-lb-c",
         "parego",
