@@ -1,4 +1,4 @@
-//! The one test command: formatting, lints, tests, documentation.
+//! The one test command: formatting, lints, documentation, tests.
 
 use crate::command::{Outcome, cargo, run};
 use crate::postgres::Postgres;
@@ -13,13 +13,13 @@ pub(crate) fn all() -> Outcome {
     step("lints", || {
         run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     })?;
-    step("tests", || {
-        let server = Postgres::start()?;
-        run(server.show(&mut cargo(&["test", "--workspace", "--no-fail-fast"])))
-    })?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
         run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    step("tests", || {
+        let server = Postgres::start()?;
+        run(server.show(&mut cargo(&["test", "--workspace", "--no-fail-fast"])))
     })?;
     eprintln!("\nall gates passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
