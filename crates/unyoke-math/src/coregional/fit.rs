@@ -19,7 +19,9 @@
 //!
 //! What is more in this model, loadings and kernels with more than one set of length scales, has
 //! density 1 at the independent models, not a normalised one. What this freedom has to be worth is the
-//! [`MARGIN`]: correlations are believed where the gain exceeds it. For one free parameter, twice the
+//! [`MARGIN`]: correlations are believed where the gain exceeds it, and where the part of it that the
+//! correlations make does ([`Fit::gain_by_correlation`]): outputs that vary on two scales gain from two
+//! sets of length scales without being correlated. For one free parameter, twice the
 //! gain is about χ² with one degree of freedom where there is no correlation, and exceeds 10 once in
 //! 600 times; `docs/correlated.md` has how often it does, and what the choice is worth.
 
@@ -39,6 +41,10 @@ use crate::sobol;
 /// By how much the log posterior has to exceed that of independent models for correlations to be
 /// believed.
 pub const MARGIN: f64 = 5.0;
+
+/// Below this, all values of an output say at most a quarter of another's variance: too little to rely
+/// on a model with so many more hyper-parameters.
+pub const LEAST_CORRELATION: f64 = 0.5;
 
 /// Exponent of the prior of the part of its variance that an output has to itself.
 const OWN_EXPONENT: f64 = 0.5;
@@ -84,12 +90,24 @@ pub struct Fit {
     pub log_posterior: f64,
     /// By how much that is more than the sum of those of the independent fits.
     pub gain: f64,
+    /// By how much it is more than that of the same kernels of each output without correlations: an
+    /// output may also gain from being the sum of processes with different length scales.
+    pub gain_by_correlation: f64,
 }
 
 impl Fit {
-    /// Whether the data speak for correlations: the gain exceeds [`MARGIN`].
+    /// Whether the data speak for correlations: both gains exceed [`MARGIN`], and some correlation is
+    /// at least [`LEAST_CORRELATION`].
     pub fn is_preferred(&self) -> bool {
-        self.gain > MARGIN
+        let is_clear = self.gain.min(self.gain_by_correlation) > MARGIN;
+        is_clear && self.strongest_correlation() >= LEAST_CORRELATION
+    }
+
+    /// The largest correlation of two outputs, whatever its sign.
+    fn strongest_correlation(&self) -> f64 {
+        let count = self.hyper.outputs();
+        let pairs = (0..count).flat_map(|i| (0..i).map(move |j| (i, j)));
+        pairs.map(|(i, j)| self.hyper.correlation(i, j).abs()).fold(0.0, f64::max)
     }
 }
 
@@ -275,7 +293,8 @@ impl<'a> Problem<'a> {
             }
         }
         let alone: f64 = independent.iter().map(|fit| fit.log_posterior).sum();
-        Ok(Fit { hyper, log_posterior, gain: log_posterior - alone })
+        let gain_by_correlation = self.value(&hyper)? - self.value(&uncorrelated(&hyper))?;
+        Ok(Fit { hyper, log_posterior, gain: log_posterior - alone, gain_by_correlation })
     }
 
     /// The log prior as described in [`self`](crate::coregional::fit).
@@ -309,6 +328,18 @@ impl<'a> Problem<'a> {
         }
         Prior { value, gradient }
     }
+}
+
+/// The same kernel of each output, without correlations.
+fn uncorrelated(hyper: &Hyper) -> Hyper {
+    let mut hyper = hyper.clone();
+    for latent in &mut hyper.latents {
+        for (loading, own) in latent.loadings.iter_mut().zip(&mut latent.own) {
+            *own += loading.powi(2);
+            *loading = 0.0;
+        }
+    }
+    hyper
 }
 
 fn density(prior: Option<impl Into<prior::Prior>>, at: f64) -> f64 {
