@@ -4,7 +4,11 @@
 
 use std::time::Duration;
 
-use unyoke::{Correlations, Cost, Deterministic, Direction, Failures, LengthscalePrior, Lengthscales, Measurement, Noise, Output, Parameter, Pending, Preference, Problem, Scale, Utility, {     Algorithm};
+use unyoke::{
+    Algorithm, Correlations, Cost, Deterministic, Direction, Failures, LengthscalePrior,
+    Lengthscales, Measurement, Noise, Output, Parameter, Pending, Preference, Problem, Scale,
+    Utility,
+};
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
 const GOOD: &str = r#"[study]
