@@ -103,9 +103,6 @@ impl StudyFile {
         if config.correlations == Correlations::default() {
             config.correlations = begun.correlations;
         }
-        if config.pending == Pending::default() {
-            config.pending = begun.pending;
-        }
         config == *study.config() && self.seed == study.seed()
     }
 }
@@ -187,6 +184,7 @@ mod tests {
         assert!(file("", "").has_settings_of(&study));
         assert!(!file("", "[initial]\ndesigns = 5").has_settings_of(&study));
         assert!(!file("", "[engine]\nweights = 5").has_settings_of(&study));
+        assert!(!file("", "[engine]\npending = { fantasies = 8 }").has_settings_of(&study));
         assert!(!file("[study]\nseed = 1", "").has_settings_of(&study));
     }
 }
