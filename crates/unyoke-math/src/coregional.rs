@@ -26,13 +26,14 @@ pub mod fit;
 
 use crate::data::Data;
 use crate::error::{Error, Result, check_finite, check_shape};
-use crate::gp::{Prediction, check_noise};
+use crate::gp::{Prediction, check_noise, imagined};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
 use crate::simd::{dot, vectorised};
 use rayon::prelude::*;
 use set::FixedSet;
+use std::sync::Arc;
 
 /// Points that share one pass over the data when means are computed in bulk.
 const CHUNK: usize = 256;
@@ -178,7 +179,8 @@ pub struct Coregional {
     /// The output of each row.
     outputs: Vec<usize>,
     residuals: Vec<f64>,
-    factor: Cholesky,
+    /// Shared by copies that differ in values only.
+    factor: Arc<Cholesky>,
     alpha: Vec<f64>,
 }
 
@@ -272,7 +274,7 @@ impl Coregional {
             parts.push(Part { kernel, mixing: latent.mixing(), inputs });
         }
         let covariance = prior_covariance(&parts, &outputs, &noises);
-        let factor = Cholesky::with_jitter_unit(&covariance, jitter_unit(hyper, data))?;
+        let factor = Arc::new(Cholesky::with_jitter_unit(&covariance, jitter_unit(hyper, data))?);
         let mut model = Self {
             means: hyper.means.clone(),
             noises: hyper.noises.clone(),
@@ -334,7 +336,7 @@ impl Coregional {
         self.see(x, &mut seen)?;
         let mut row = vec![0.0; self.len()];
         self.cross(&seen, k, &mut row);
-        self.factor.append(&row, self.prior.get(k, k) + noise)?;
+        Arc::make_mut(&mut self.factor).append(&row, self.prior.get(k, k) + noise)?;
         for (part, seen) in self.parts.iter_mut().zip(&seen) {
             part.inputs.push(&seen.scaled);
         }
@@ -363,6 +365,14 @@ impl Coregional {
             }
         }
         Ok(model)
+    }
+
+    /// A copy in which the last rows, of whatever outputs, have other values, one for each of `normals`:
+    /// a joint draw given the rows before them if the normals are independent. See
+    /// [`Gp::imagine`](crate::gp::Gp::imagine).
+    pub fn imagine(&self, normals: &[f64]) -> Result<Self> {
+        let (residuals, alpha) = imagined(&self.factor, &self.residuals, normals)?;
+        Ok(Self { residuals, alpha, ..self.clone() })
     }
 
     /// Posterior mean and variance of each output at `x`.

@@ -15,6 +15,7 @@ use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
 use crate::simd::dot;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Points that share one pass over the data when means are computed in bulk.
 const CHUNK: usize = 256;
@@ -31,7 +32,8 @@ pub struct Gp {
     inputs: Scaled,
     residuals: Vec<f64>,
     noises: Vec<f64>,
-    factor: Cholesky,
+    /// Shared by copies that differ in values only.
+    factor: Arc<Cholesky>,
     alpha: Vec<f64>,
 }
 
@@ -98,7 +100,7 @@ impl Gp {
         for (i, noise) in noises.iter().enumerate() {
             covariance.col_mut(i)[i] += noise;
         }
-        let factor = factorise(&covariance, kernel.variance(), data)?;
+        let factor = Arc::new(factorise(&covariance, kernel.variance(), data)?);
         let residuals: Vec<f64> = data.values().iter().map(|y| y - mean).collect();
         let mut gp = Self { kernel, mean, noise, inputs, residuals, noises, factor, alpha: vec![] };
         gp.update_alpha();
@@ -146,7 +148,7 @@ impl Gp {
         let z = self.kernel.scale_point(x);
         let mut row = vec![0.0; self.len()];
         self.inputs.covariances(&self.kernel, &z, &mut row);
-        self.factor.append(&row, self.kernel.variance() + noise)?;
+        Arc::make_mut(&mut self.factor).append(&row, self.kernel.variance() + noise)?;
         self.inputs.push(&z);
         self.residuals.push(value - self.mean);
         self.noises.push(noise);
@@ -167,6 +169,17 @@ impl Gp {
             }
         }
         Ok(gp)
+    }
+
+    /// A copy in which the last rows have other values, one for each of `normals`: what the rows before
+    /// it make one expect, plus the normal times the standard deviation of that, noise included.
+    ///
+    /// Of independent standard normals this makes a joint draw of the values, given the rows before
+    /// them: entry i of w = L⁻¹(y − mean) is the deviation of value i from what is expected of it, in
+    /// standard deviations. The copy shares the factor and takes O(n²) time.
+    pub fn imagine(&self, normals: &[f64]) -> Result<Self> {
+        let (residuals, alpha) = imagined(&self.factor, &self.residuals, normals)?;
+        Ok(Self { residuals, alpha, ..self.clone() })
     }
 
     /// Posterior mean and variance at `x`.
@@ -359,6 +372,30 @@ impl Gp {
     pub(crate) fn solve(&self, r: &mut [f64]) {
         self.factor.solve(r);
     }
+}
+
+/// Residuals y − mean of which the last are those that `normals` make, and α = K⁻¹(y − mean).
+pub(crate) fn imagined(
+    factor: &Cholesky,
+    residuals: &[f64],
+    normals: &[f64],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    check_finite("normals of imagined values", normals)?;
+    let Some(first) = residuals.len().checked_sub(normals.len()) else {
+        return Err(Error::Shape {
+            what: "normals of imagined values",
+            expected: residuals.len(),
+            found: normals.len(),
+        });
+    };
+    let (mut residuals, mut alpha) = (residuals.to_vec(), residuals.to_vec());
+    factor.solve_lower(&mut alpha);
+    alpha[first..].copy_from_slice(normals);
+    for (i, residual) in residuals.iter_mut().enumerate().skip(first) {
+        *residual = alpha[..=i].iter().enumerate().map(|(j, w)| factor.get(i, j) * w).sum();
+    }
+    factor.solve_upper(&mut alpha);
+    Ok((residuals, alpha))
 }
 
 /// Joint distribution of the latent values at several points.

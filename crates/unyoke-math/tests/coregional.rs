@@ -378,6 +378,30 @@ fn a_value_moves_means_by_its_steps_and_takes_their_squares_off_variances() {
 }
 
 #[test]
+fn imagined_values_of_several_outputs_are_drawn_one_after_the_other() {
+    let mut rng = Rng::new(13, 0);
+    for counts in COUNTS {
+        let (model, points) = (conditioned(&mut rng, 3, counts), set_points(&mut rng));
+        let mut one_by_one = model.clone();
+        let (mut believed, mut drawn) = (model.clone(), vec![]);
+        for k in (0..counts.len()).chain([0]) {
+            let (x, z) = (uniforms(&mut rng, 3), rng.normal());
+            believed.append(&x, k, model.predict(&x).unwrap()[k].mean, 0.2).unwrap();
+            let prediction = one_by_one.predict(&x).unwrap()[k];
+            let value = prediction.mean + z * (prediction.variance + 0.2).sqrt();
+            one_by_one.append(&x, k, value, 0.2).unwrap();
+            drawn.push(z);
+        }
+        let imagined = believed.imagine(&drawn).unwrap().predict_many(&points).unwrap();
+        let wanted = one_by_one.predict_many(&points).unwrap();
+        for (found, wanted) in imagined.iter().flatten().zip(wanted.iter().flatten()) {
+            assert!((found.mean - wanted.mean).abs() < 1e-10);
+            assert!((found.variance - wanted.variance).abs() < 1e-10);
+        }
+    }
+}
+
+#[test]
 fn changing_the_observed_output_is_evaluating_anew() {
     let mut rng = Rng::new(8, 0);
     let model = conditioned(&mut rng, 3, &[9, 4, 2]);

@@ -125,6 +125,41 @@ proptest! {
     }
 
     #[test]
+    fn imagined_values_are_drawn_one_after_the_other_and_conditioned_on(
+        family in family(), rows in rows(1..12), at in rows(3..4),
+        normals in prop::collection::vec(-3.0..3.0f64, 3),
+    ) {
+        let gp = gp(family, &rows);
+        let places = Points::from_rows(DIM, at.iter().map(|row| &row[..DIM])).unwrap();
+        let expected = gp.means(&places).unwrap();
+        let believed = gp.condition_on(&places, &expected, 0.02).unwrap();
+        let imagined = believed.imagine(&normals).unwrap();
+        let mut one_by_one = gp.clone();
+        for (x, z) in places.rows().zip(&normals) {
+            let prediction = one_by_one.predict(x).unwrap();
+            let value = prediction.mean + z * (prediction.variance + 0.02).sqrt();
+            one_by_one.append(x, value, 0.02).unwrap();
+        }
+        let nothing = believed.imagine(&[0.0; 3]).unwrap();
+        for row in &rows {
+            let x: Vec<f64> = row[..DIM].iter().map(|v| 1.0 - v).collect();
+            let (found, wanted) = (imagined.predict(&x).unwrap(), one_by_one.predict(&x).unwrap());
+            prop_assert!((found.mean - wanted.mean).abs() < 1e-9);
+            prop_assert!((found.variance - wanted.variance).abs() < 1e-9);
+            let (found, wanted) = (nothing.predict(&x).unwrap(), gp.predict(&x).unwrap());
+            prop_assert!((found.mean - wanted.mean).abs() < 1e-9);
+        }
+        // What it was conditioned on is told by leaving it out.
+        let (found, wanted) = (imagined.leave_one_out(), one_by_one.leave_one_out());
+        for (found, wanted) in found.iter().zip(wanted) {
+            prop_assert!((found.value - wanted.value).abs() < 1e-9);
+            prop_assert!((found.mean - wanted.mean).abs() < 1e-8);
+        }
+        prop_assert!(gp.imagine(&vec![0.0; gp.len() + 1]).is_err());
+        prop_assert!(believed.imagine(&[f64::NAN]).is_err());
+    }
+
+    #[test]
     fn the_order_of_the_data_does_not_matter(family in family(), rows in rows(2..15), turn in 1usize..14) {
         let mut shuffled = rows.clone();
         shuffled.rotate_left(turn % rows.len());

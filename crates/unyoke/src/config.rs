@@ -63,6 +63,10 @@ pub struct Config {
     // Studies begun before it could be go on as they were.
     #[serde(default = "Correlations::of_earlier_studies")]
     pub correlations: Correlations,
+    /// What evaluations under way count as until their results arrive.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "Pending::of_earlier_studies")]
+    pub pending: Pending,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -92,6 +96,7 @@ impl Default for Config {
             deterministic: Deterministic::default(),
             failures: Failures::default(),
             correlations: Correlations::default(),
+            pending: Pending::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -113,6 +118,7 @@ impl Config {
             lengthscale_prior: LengthscalePrior::Separate,
             deterministic: Deterministic::Smoothed,
             correlations: Correlations::Ignored,
+            pending: Pending::Expected,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -144,6 +150,7 @@ impl Config {
     pub(crate) fn mistakes(&self, problem: &Problem) -> Vec<Mistake> {
         let mut mistakes = self.contradictions(problem);
         mistakes.extend(self.excesses());
+        mistakes.extend(self.no_fantasies());
         mistakes.extend(self.preference.too_small());
         mistakes.extend(self.preference.unusable(problem));
         mistakes.extend(self.wrong_enough(problem));
@@ -251,6 +258,13 @@ impl Config {
         Some(Mistake { path, message })
     }
 
+    /// An average over nothing.
+    fn no_fantasies(&self) -> Option<Mistake> {
+        let (path, message) =
+            ("config.pending.fantasies".to_owned(), "must be at least 1".to_owned());
+        (self.pending == Pending::Fantasies(0)).then_some(Mistake { path, message })
+    }
+
     /// Numbers so large that a search would never end or not fit into memory.
     fn excesses(&self) -> Vec<Mistake> {
         let points = match self.discretisation {
@@ -269,6 +283,7 @@ impl Config {
             ("weights", self.weights),
             ("preference.weights", list),
             points,
+            ("pending.fantasies", self.pending.draws()),
             ("search.raw", self.search.raw),
             ("search.restarts", self.search.restarts),
             ("search.iterations", self.search.iterations),
@@ -465,6 +480,11 @@ impl Algorithm {
 
     /// Whether it values what a measurement of one objective tells about the others.
     pub(crate) fn knows_correlations(self) -> bool {
+        matches!(self, Self::Auto | Self::CMokg | Self::CMokgRandom | Self::HvkgExact)
+    }
+
+    /// Whether its gains are averaged over what evaluations under way may return.
+    pub(crate) fn imagines_pending(self) -> bool {
         matches!(self, Self::Auto | Self::CMokg | Self::CMokgRandom | Self::HvkgExact)
     }
 
@@ -756,6 +776,33 @@ impl Correlations {
     }
 }
 
+/// What evaluations under way count as until their results arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pending {
+    /// As if they had returned what is expected of them.
+    #[default]
+    Expected,
+    /// Gains are averaged over so many draws of what all of them may return together, which takes so
+    /// many times as long; see `docs/parallel.md`. Algorithms other than `auto`, `c-mokg`, `c-mokg-random` and `hvkg-exact` go
+    /// by what is expected.
+    Fantasies(usize),
+}
+
+impl Pending {
+    fn of_earlier_studies() -> Self {
+        Self::Expected
+    }
+
+    /// How many draws are averaged over; none where what is expected counts.
+    pub(crate) fn draws(self) -> usize {
+        match self {
+            Self::Expected => 0,
+            Self::Fantasies(draws) => draws,
+        }
+    }
+}
+
 /// Designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -839,7 +886,7 @@ mod tests {
             "per_measurement": {"f": 9223372036854775807}},
             "search": {"raw": 2000000, "restarts": 2000000, "iterations": 2000000},
             "front": {"population": 2000000, "generations": 2000000},
-            "discretisation": {"sobol": {"points": 2000000}},
+            "discretisation": {"sobol": {"points": 2000000}}, "pending": {"fantasies": 2000000},
             "preference": {"dirichlet": [1e-301]}}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let paths: Vec<String> =
@@ -848,6 +895,7 @@ mod tests {
             "initial.designs",
             "weights",
             "discretisation.sobol.points",
+            "pending.fantasies",
             "search.raw",
             "search.restarts",
             "search.iterations",
@@ -868,5 +916,6 @@ mod tests {
         assert_eq!(config.deterministic, Deterministic::Smoothed);
         assert_eq!(config.failures, Failures::Ignored);
         assert_eq!(config.correlations, Correlations::Ignored);
+        assert_eq!(config.pending, Pending::Expected);
     }
 }

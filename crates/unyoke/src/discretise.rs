@@ -281,6 +281,7 @@ mod tests {
             groups: (0..inputs).collect(),
             rows: (0..observed.len()).map(|i| row(m, i)).collect(),
             expected: Points::new(inputs),
+            pending: 0,
             known: None,
         });
         let outputs: Vec<Observed<'_>> = outputs.collect();

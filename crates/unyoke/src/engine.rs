@@ -5,6 +5,7 @@
 
 mod modelling;
 mod stakes;
+mod pending;
 mod predicting;
 mod prospects;
 mod checking;
@@ -35,6 +36,7 @@ use crate::value::noisy_ehvi::NoisyEhvi;
 use crate::value::par_ego::ParEgo;
 use crate::value::{Acquisition, Reordered, Scalarised};
 use crate::weights;
+use pending::promising;
 use stakes::Stakes;
 use unyoke_math::Points;
 use unyoke_math::optimize::largest;
@@ -48,6 +50,7 @@ const FRONTS: u64 = 4;
 const FANTASIES: u64 = 5;
 const VOLUME: u64 = 6;
 const PROSPECTS: u64 = 7;
+const PENDING: u64 = 8;
 
 /// No reference point is further away from the values than so many of their standard deviations.
 const FARTHEST_REFERENCE: f64 = 1e30;
@@ -178,13 +181,15 @@ impl<'h> Engine<'h> {
     /// of which there must be one, each up to the most that may be spent on it.
     fn search(&self, most: &[Option<f64>]) -> Result<Suggestion> {
         let granted: Vec<bool> = most.iter().map(Option::is_some).collect();
-        let model = self.model(Pending::Expected)?;
+        let model = self.model(Basis::Expected)?;
         let step = self.step(&model)?;
-        let acquisition = self.acquisition(&model, &step)?;
+        let imagined = self.imagine(&model, &step)?;
+        let acquisition = self.averaged(&model, &step, &imagined)?;
+        let promising = promising(&step, &imagined)?;
         let region = Region {
             space: &self.history.space,
             search: self.config().search,
-            promising: &step.promising,
+            promising: &promising,
             best: &step.best,
             seed: self.seed(RAW_DESIGNS),
         };
@@ -228,14 +233,11 @@ impl<'h> Engine<'h> {
         let shared = || Scalarised::new(model, set, weights);
         Ok(match self.config().algorithm {
             Algorithm::Auto => self.utilities_and_volume(model, step)?,
-            // One objective has no volume but that of the best value.
-            Algorithm::HvkgExact if model.objectives.len() < 2 => {
-                Box::new(CMokg::new(shared()?, &self.choices())?)
-            }
-            Algorithm::HvkgExact => {
-                let Stakes { reference, .. } = self.stakes(model, step)?;
-                Box::new(self.hypervolume(model, step, &reference)?)
-            }
+            Algorithm::HvkgExact => match &step.stakes {
+                Some(stakes) => Box::new(self.hypervolume(model, step, &stakes.reference)?),
+                // One objective has no volume but that of the best value.
+                None => Box::new(CMokg::new(shared()?, &self.choices())?),
+            },
             // maKG of the whole vector is the same with one choice: everything.
             Algorithm::CMokg | Algorithm::CMokgRandom => self.c_mokg(model, step)?,
             Algorithm::MakgVector | Algorithm::Sobol => {
@@ -276,13 +278,10 @@ impl<'h> Engine<'h> {
         step: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
         let utilities = self.c_mokg(model, step)?;
-        if !self.counts_volume(model) {
-            return Ok(utilities);
-        }
-        let stakes = self.stakes(model, step)?;
+        let Some(stakes) = &step.stakes else { return Ok(utilities) };
         let hypervolume = Box::new(self.hypervolume(model, step, &stakes.reference)?);
         let parts: [(Box<dyn Acquisition + 'a>, f64); 2] =
-            [(utilities, 0.0), (hypervolume, self.utility_of_volume(&stakes).ln())];
+            [(utilities, 0.0), (hypervolume, self.utility_of_volume(stakes).ln())];
         Ok(Box::new(Blend { parts: parts.into() }))
     }
 
@@ -306,6 +305,15 @@ impl<'h> Engine<'h> {
     /// What a unit of standardised hypervolume counts in units of utility.
     fn utility_of_volume(&self, stakes: &Stakes) -> f64 {
         volume_weight(self.problem().parameters.len()) * stakes.range / stakes.volume
+    }
+
+    /// Whether the algorithm maximises gains of hypervolume in closed form, alone or among others.
+    fn needs_stakes(&self, model: &Model) -> bool {
+        match self.config().algorithm {
+            Algorithm::Auto => self.counts_volume(model),
+            Algorithm::HvkgExact => model.objectives.len() > 1,
+            _ => false,
+        }
     }
 
     /// Whether gains of hypervolume can be had beside those of decision makers, and are wanted.
@@ -363,20 +371,21 @@ impl<'h> Engine<'h> {
         let (config, order) = (self.config(), weights::DrawingOrder::new(self.problem()));
         let seed = seed_for(self.history.seed, WEIGHTS);
         let weights = weights::weights_of_step(config, &order, seed, plan::searches(self.history))?;
-        let setting = discretise::Setting {
-            space: &self.history.space,
-            model,
-            weights: &weights,
-            observed: &self.observed_designs()?,
-            seed: self.seed(DISCRETISATION),
-        };
-        let best = best_for_weights(&setting)?;
-        let set = discretise(config.discretisation, &setting, &best)?;
-        let mut promising = ties_with_set(&setting, &best, &set)?;
-        for x in set.rows() {
-            promising.push(x)?;
+        let mut step = self.look_at(model, weights, &self.observed_designs()?)?;
+        if self.needs_stakes(model) {
+            step.stakes = Some(self.stakes(model, &step)?);
         }
-        Ok(Step { weights, set, best, promising })
+        Ok(step)
+    }
+
+    /// What a step looks at for these weights, with a model of values at these designs.
+    fn look_at(&self, model: &Model, weights: Points, observed: &Points) -> Result<Step> {
+        let (space, seed) = (&self.history.space, self.seed(DISCRETISATION));
+        let setting = discretise::Setting { space, model, weights: &weights, observed, seed };
+        let best = best_for_weights(&setting)?;
+        let set = discretise(self.config().discretisation, &setting, &best)?;
+        let ties = ties_with_set(&setting, &best, &set)?;
+        Ok(Step { weights, set, best, ties, stakes: None })
     }
 
     /// Where nothing is expected to be gained: the design about which the models know least.
@@ -616,15 +625,17 @@ struct Step {
     set: Points,
     /// For each weight vector, the design that is best now.
     best: Points,
-    /// Designs at which an evaluation may well be worth most.
-    promising: Points,
+    /// Designs as good as the best of the set, for one of the weight vectors.
+    ties: Points,
+    /// What there is to choose between, for algorithms that count it.
+    stakes: Option<Stakes>,
 }
 
 /// Whether models take evaluations under way into account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pending {
+enum Basis {
     /// For predictions: only what is known.
-    Ignored,
+    Known,
     /// For suggestions: as if they had returned what is expected.
     Expected,
 }

@@ -44,7 +44,7 @@ mod cases;
 
 pub use config::{
     Algorithm, Config, Correlations, Deterministic, Discretisation, Failures, FrontSearch, Initial,
-    LengthscalePrior, Lengthscales, Preference, Search, Units, Utility, Wishes,
+    LengthscalePrior, Lengthscales, Pending, Preference, Search, Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};

@@ -3,7 +3,8 @@
 //!
 //! Outputs are standardised for the fit. Evaluations that are under way, and those that failed,
 //! enter as if they had returned what the model expects there: that changes no prediction, but
-//! leaves nothing to be learned at the same place.
+//! leaves nothing to be learned at the same place. What is under way can also be given other values,
+//! drawn from the model ([`Model::imagine`]).
 
 pub(crate) mod known;
 pub(crate) mod subset;
@@ -44,10 +45,22 @@ pub(crate) struct Observed<'a> {
     pub(crate) groups: Vec<usize>,
     /// In the order in which they arrived.
     pub(crate) rows: Vec<Row<'a>>,
-    /// Pending and failed evaluations.
+    /// Pending evaluations, then failed ones.
     pub(crate) expected: Points,
+    /// How many of them are pending.
+    pub(crate) pending: usize,
     /// The formula that the output is, if it is one; there are no rows then.
     pub(crate) known: Option<Known>,
+}
+
+impl Observed<'_> {
+    /// Pending and failed evaluations apart.
+    fn expected_parts(&self) -> [Points; 2] {
+        let count = self.expected.len();
+        let part =
+            |places: std::ops::Range<usize>| self.expected.select(&places.collect::<Vec<usize>>());
+        [part(0..self.pending.min(count)), part(self.pending.min(count)..count)]
+    }
 }
 
 /// One observation.
@@ -80,6 +93,26 @@ pub(crate) struct Model {
     pub(crate) worth: Option<Worth>,
     /// Which of these each output of the problem is.
     places: Vec<Place>,
+    /// For each output of the problem, what its model knows from no observation.
+    tails: Vec<Tail>,
+}
+
+/// The last rows of a model, which are no observations but expectations. Designs that are as good as
+/// known have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tail {
+    /// Rows of pending evaluations.
+    pending: usize,
+    /// After them, rows of failed ones.
+    failed: usize,
+}
+
+impl Tail {
+    /// Normals that make imagined values of the rows: what failed is as expected in any case.
+    fn normals(self, drawn: &[f64]) -> impl Iterator<Item = f64> {
+        let pending = drawn.iter().copied().chain(std::iter::repeat(0.0)).take(self.pending);
+        pending.chain(std::iter::repeat_n(0.0, self.failed))
+    }
 }
 
 /// Where the model of an output is found.
@@ -102,7 +135,7 @@ impl Model {
         let modelled = modelled(&drafts)?;
         let mut model = Self::default();
         for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
-            let gp = condition_on_expected(draft.condition(data)?, &observed.expected)?;
+            let (gp, tail) = condition_on_expected(draft.condition(data)?, observed)?;
             let unit = match config.units {
                 Units::Standardised => 1.0,
                 Units::Raw => draft.map.scale(),
@@ -111,11 +144,30 @@ impl Model {
             let known = observed.known.clone();
             let belief = Belief { gp, joint: None, known, map: draft.map, unit, notes };
             model.add(belief, observed.limit);
+            model.tails.push(tail);
         }
         if config.correlations == Correlations::Learned
             && let Some(joint) = Joint::fit(observed, &drafts, &modelled)?
         {
             model.join(joint);
+        }
+        Ok(model)
+    }
+
+    /// What is believed if pending evaluations return values that these normals make of what is
+    /// expected: for each output of the problem one for each pending evaluation. A joint draw if they are
+    /// independent, of correlated objectives too. Hyper-parameters, and with them all variances, stay.
+    pub(crate) fn imagine(&self, normals: &[Vec<f64>]) -> Result<Self> {
+        let mut model = self.clone();
+        for (k, (tail, drawn)) in self.tails.iter().zip(normals).enumerate() {
+            let belief = model.belief_mut(k);
+            belief.gp = belief.gp.imagine(&tail.normals(drawn).collect::<Vec<_>>())?;
+        }
+        if let Some(joint) = &self.joint {
+            let output = |m: &usize| self.places.iter().position(|p| *p == Place::Objective(*m));
+            let drawn = |m: &usize| output(m).and_then(|k| normals.get(k)).map_or(&[][..], |z| z);
+            let drawn: Vec<&[f64]> = joint.objectives.iter().map(drawn).collect();
+            model.join(joint.imagine(&drawn)?);
         }
         Ok(model)
     }
@@ -312,6 +364,13 @@ impl Model {
         match self.places[k] {
             Place::Objective(m) => &self.objectives[m],
             Place::Constraint(c) => &self.constraints[c].belief,
+        }
+    }
+
+    fn belief_mut(&mut self, k: usize) -> &mut Belief {
+        match self.places[k] {
+            Place::Objective(m) => &mut self.objectives[m],
+            Place::Constraint(c) => &mut self.constraints[c].belief,
         }
     }
 

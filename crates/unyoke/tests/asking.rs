@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use unyoke::{
     Algorithm, Config, Correlations, Design, Deterministic, Discretisation, Event, Failures,
     FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior, Lengthscales,
-    Measurement, MemoryJournal, Noise, Output, Parameter, Preference, Priors, Problem, Scale,
-    Search, Study, Units, Utility,
+    Measurement, MemoryJournal, Noise, Output, Parameter, Pending, Preference, Priors, Problem,
+    Scale, Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -165,6 +165,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 deterministic,
                 failures: Failures::Learned,
                 correlations: Correlations::Learned,
+                pending: Pending::Fantasies(3),
                 discretisation,
                 search,
                 front,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use unyoke::{
-    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Problem, Study,
+    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Pending,
+    Problem, Study,
 };
 
 use super::StudyFile;
@@ -183,6 +184,7 @@ mod tests {
         assert!(file("", "").has_settings_of(&study));
         assert!(!file("", "[initial]\ndesigns = 5").has_settings_of(&study));
         assert!(!file("", "[engine]\nweights = 5").has_settings_of(&study));
+        assert!(!file("", "[engine]\npending = { fantasies = 8 }").has_settings_of(&study));
         assert!(!file("[study]\nseed = 1", "").has_settings_of(&study));
     }
 }

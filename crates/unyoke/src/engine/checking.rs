@@ -1,6 +1,6 @@
 //! Each value compared with what its model expects of it when it has not seen it.
 
-use super::{Engine, Pending};
+use super::{Basis, Engine};
 use crate::error::Result;
 use crate::model::{Comparison, comparisons};
 use crate::model_check::{Compared, LeftOutValue, ModelCheck, Summary, summarise};
@@ -9,7 +9,7 @@ use unyoke_math::gp::{LeftOut, Prediction};
 impl Engine<'_> {
     /// See [`Study::model_checks`](crate::Study::model_checks).
     pub(crate) fn model_checks(&self) -> Result<Vec<ModelCheck>> {
-        let compared = comparisons(&self.observed(Pending::Ignored)?, self.config())?;
+        let compared = comparisons(&self.observed(Basis::Known)?, self.config())?;
         let modelled = compared.iter().enumerate().filter_map(|(k, one)| Some((k, one.as_ref()?)));
         Ok(modelled.map(|(k, comparison)| self.model_check(k, comparison)).collect())
     }

@@ -1,6 +1,6 @@
 //! From a history to what is believed.
 
-use super::{Engine, FARTHEST_REFERENCE, Pending};
+use super::{Basis, Engine, FARTHEST_REFERENCE};
 use crate::choices::Choice;
 use crate::config::{Config, Correlations, Failures, Utility};
 use crate::discretise;
@@ -37,7 +37,7 @@ impl<'h> Engine<'h> {
     }
 
     /// What the models are made from, with or without what is under way.
-    pub(super) fn observed(&self, pending: Pending) -> Result<Vec<Observed<'h>>> {
+    pub(super) fn observed(&self, basis: Basis) -> Result<Vec<Observed<'h>>> {
         let history = self.history;
         let observed = |k: usize| -> Result<Observed<'h>> {
             let space = &history.space;
@@ -51,11 +51,12 @@ impl<'h> Engine<'h> {
                     searched: evaluation.asked && !evaluation.initial,
                 })
             };
-            let mut expected = Points::new(space.dim());
-            if pending == Pending::Expected {
+            let (mut expected, mut pending) = (Points::new(space.dim()), 0);
+            if basis == Basis::Expected {
                 for x in history.pending(k).chain(history.failed(k)) {
                     expected.push(x)?;
                 }
+                pending = history.pending(k).count();
             }
             let output = &self.problem().outputs[k];
             Ok(Observed {
@@ -67,6 +68,7 @@ impl<'h> Engine<'h> {
                 groups: space.groups(),
                 rows: history.completed().filter_map(row).collect(),
                 expected,
+                pending,
                 known: Known::new(self.problem(), space, k)?,
             })
         };
@@ -74,8 +76,8 @@ impl<'h> Engine<'h> {
     }
 
     /// The models, with or without what is under way.
-    pub(super) fn model(&self, pending: Pending) -> Result<Model> {
-        let observed = self.observed(pending)?;
+    pub(super) fn model(&self, basis: Basis) -> Result<Model> {
+        let observed = self.observed(basis)?;
         let runs = self.runs()?;
         let mut model = Model::fit(&observed, &self.model_config(&runs))?;
         model.runs = runs;

@@ -1,7 +1,7 @@
 //! What is predicted: the front, the best design for given weights, what evaluations are worth.
 
 use super::modelling::REFERENCE_DESIGNS;
-use super::{Engine, Pending};
+use super::{Basis, Engine};
 use crate::design::Design;
 use crate::discretise::{self, best_utility};
 use crate::error::Result;
@@ -22,7 +22,7 @@ use unyoke_math::optimize::largest;
 impl Engine<'_> {
     /// See [`Study::front`](crate::Study::front).
     pub(crate) fn front(&self, count: usize) -> Result<Front> {
-        let model = self.model(Pending::Ignored)?;
+        let model = self.model(Basis::Known)?;
         let weights = self.weights_of_front()?;
         let designs = self.promising_designs(&model, &weights)?;
         let set = recommended(&model, &designs, &weights, count)?;
@@ -34,7 +34,7 @@ impl Engine<'_> {
     /// See [`Study::best_for`](crate::Study::best_for).
     pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
         let lambda = weights::checked(weights, self.problem().objectives().count())?;
-        let model = self.model(Pending::Ignored)?;
+        let model = self.model(Basis::Known)?;
         // From all that a front is chosen from, so that no point of a front is better.
         let mut set = self.promising_designs(&model, &self.weights_of_front()?)?;
         if set.is_empty() {
@@ -62,13 +62,15 @@ impl Engine<'_> {
     /// See [`Study::forecast`](crate::Study::forecast).
     pub(crate) fn forecast(&self, design: &Design) -> Result<FrontPoint> {
         let x = self.history.space.encode(design)?;
-        self.front_point(&self.model(Pending::Ignored)?, &x)
+        self.front_point(&self.model(Basis::Known)?, &x)
     }
 
     /// See [`Study::score`](crate::Study::score).
     pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
-        let model = self.model(Pending::Expected)?;
-        let acquisition = self.acquisition(&model, &self.step(&model)?)?;
+        let model = self.model(Basis::Expected)?;
+        let step = self.step(&model)?;
+        let imagined = self.imagine(&model, &step)?;
+        let acquisition = self.averaged(&model, &step, &imagined)?;
         let costs = self.costs()?;
         let score = |design: &Design| {
             self.history.space.check_inside(design)?;

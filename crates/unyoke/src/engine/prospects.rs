@@ -41,10 +41,7 @@ impl Engine<'_> {
         if !algorithm.values_utility() || !self.config().is_linear() {
             return Ok(None);
         }
-        let stakes = match algorithm == Algorithm::Auto && self.counts_volume(model) {
-            true => Some(self.stakes(model, step)?),
-            false => None,
-        };
+        let stakes = step.stakes.as_ref().filter(|_| algorithm == Algorithm::Auto);
         let points = looked_at(step, found)?;
         let draws = Draws::new(model, &points, self.draw_seeds(model))?;
         let expected = model.expected(&points)?;
@@ -55,7 +52,7 @@ impl Engine<'_> {
             Some(_) if model.objectives.len() > VOLUME_OBJECTIVES => None,
             Some(stakes) => {
                 let more = draws.most_volume(&expected.means, &stakes.reference)?;
-                Some(most + self.utility_of_volume(&stakes) * more)
+                Some(most + self.utility_of_volume(stakes) * more)
             }
         };
         Ok(Some(Box::new(Prospect {

@@ -20,6 +20,7 @@ const MARGIN: f64 = 0.1;
 const LEAST_RANGE: f64 = 0.1;
 
 /// What is at stake; everything standardised.
+#[derive(Debug, Clone)]
 pub(super) struct Stakes {
     /// Hypervolumes count from here.
     pub(super) reference: Vec<f64>,
@@ -122,7 +123,7 @@ fn spans(rows: &Points) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Engine, Pending};
+    use super::super::{Basis, Engine};
     use crate::config::Config;
     use crate::design::Design;
     use crate::event::{Event, Record};
@@ -152,7 +153,7 @@ mod tests {
     /// The reference point in the units of the objectives, with the range of utilities and the volume.
     fn stakes(history: &History) -> ([f64; 2], f64, f64) {
         let engine = Engine::new(history);
-        let model = engine.model(Pending::Expected).unwrap();
+        let model = engine.model(Basis::Expected).unwrap();
         let step = engine.step(&model).unwrap();
         let stakes = engine.stakes(&model, &step).unwrap();
         let raw = |k: usize| model.objectives[k].map.restore(stakes.reference[k]);

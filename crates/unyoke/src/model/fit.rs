@@ -6,7 +6,7 @@
 
 use super::belief::ModelNote;
 use super::subset::Candidates;
-use super::{Observed, Row};
+use super::{Observed, Row, Tail};
 use crate::config::{Config, LengthscalePrior, Lengthscales};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
 use crate::space::key;
@@ -333,13 +333,19 @@ fn known_hyper(known: &KnownHyper, sign: f64, map: &Standardizer) -> Hyper {
     }
 }
 
-/// Conditions on points as if they had returned what is expected there.
-pub(super) fn condition_on_expected(gp: Gp, points: &Points) -> Result<Gp> {
-    if points.is_empty() {
-        return Ok(gp);
+/// Conditions on pending and failed evaluations as if they had returned what is expected there; with
+/// the rows that they have in the model.
+pub(super) fn condition_on_expected(gp: Gp, observed: &Observed<'_>) -> Result<(Gp, Tail)> {
+    if observed.expected.is_empty() {
+        return Ok((gp, Tail::default()));
     }
-    let means = gp.means(points)?;
-    gp.condition_on(points, &means, gp.noise())
+    let means = gp.means(&observed.expected)?;
+    let [pending, failed] = observed.expected_parts();
+    let (of_pending, of_failed) = means.split_at(pending.len());
+    let first = gp.condition_on(&pending, of_pending, gp.noise())?;
+    let second = first.condition_on(&failed, of_failed, gp.noise())?;
+    let tail = Tail { pending: first.len() - gp.len(), failed: second.len() - first.len() };
+    Ok((second, tail))
 }
 
 /// Whether the values are equal up to rounding. What is not has deviation 1 once standardised.

@@ -4,8 +4,8 @@
 //! anew, from the data alone: by how much the joint model explains them better
 //! (`unyoke_math::coregional::fit`).
 
-use super::Observed;
 use super::fit::{Alone, Draft, FAMILY};
+use super::{Observed, Tail};
 use std::sync::Arc;
 use unyoke_math::coregional::fit::Model;
 use unyoke_math::coregional::{Coregional, Hyper, Place};
@@ -26,6 +26,8 @@ pub(crate) struct Joint {
     /// Which objective each output of the model is.
     pub(crate) objectives: Vec<usize>,
     hyper: Hyper,
+    /// For each output, rows that are expectations; those of each follow those of the one before it.
+    tails: Vec<Tail>,
 }
 
 /// One of the outputs of a joint model.
@@ -62,9 +64,17 @@ impl Joint {
         let alone: Vec<&Alone> = outputs.iter().filter_map(|k| drafts[*k].alone.as_ref()).collect();
         let Some(hyper) = believed(&alone, &data) else { return Ok(None) };
         let Ok(model) = hyper.condition(FAMILY, &data) else { return Ok(None) };
-        let expected = outputs.iter().map(|k| &observed[*k].expected);
-        let model = Arc::new(condition_on_expected(model, expected)?);
-        Ok(Some(Self { model, objectives, hyper }))
+        let observed = outputs.iter().map(|k| &observed[*k]);
+        let (model, tails) = condition_on_expected(model, observed)?;
+        Ok(Some(Self { model: Arc::new(model), objectives, hyper, tails }))
+    }
+
+    /// The model if pending evaluations return what these normals make of what is expected, those of
+    /// each output; see [`Model::imagine`](super::Model::imagine).
+    pub(super) fn imagine(&self, normals: &[&[f64]]) -> Result<Self> {
+        let drawn = self.tails.iter().zip(normals).flat_map(|(tail, drawn)| tail.normals(drawn));
+        let model = Arc::new(self.model.imagine(&drawn.collect::<Vec<_>>())?);
+        Ok(Self { model, ..self.clone() })
     }
 
     /// The outputs of the model as members of it, each with the objective that it is.
@@ -129,7 +139,7 @@ impl Joint {
     #[cfg(test)]
     pub(crate) fn of_all(model: Coregional, hyper: Hyper) -> Self {
         let objectives = (0..model.outputs()).collect();
-        Self { model: Arc::new(model), objectives, hyper }
+        Self { model: Arc::new(model), objectives, hyper, tails: vec![] }
     }
 }
 
@@ -141,18 +151,29 @@ fn believed(alone: &[&Alone], data: &[Data]) -> Option<Hyper> {
     fit.is_preferred().then_some(fit.hyper)
 }
 
-/// Conditions each output on points as if they had returned what is expected there. That changes no
-/// mean, so what is expected does not depend on the order.
+/// Conditions each output on pending and failed evaluations as if they had returned what is expected
+/// there; with the rows that they have in the model. That changes no mean, so what is expected does not
+/// depend on the order.
 fn condition_on_expected<'a>(
     model: Coregional,
-    expected: impl Iterator<Item = &'a Points>,
-) -> Result<Coregional> {
-    let mut conditioned = model.clone();
-    for (k, points) in expected.enumerate().filter(|(_, points)| !points.is_empty()) {
-        let means = model.means(points)?;
-        conditioned = conditioned.condition_on(points, k, &means[k], model.noise(k))?;
+    observed: impl Iterator<Item = &'a Observed<'a>>,
+) -> Result<(Coregional, Vec<Tail>)> {
+    let (mut conditioned, mut tails) = (model.clone(), vec![]);
+    for (k, observed) in observed.enumerate() {
+        if observed.expected.is_empty() {
+            tails.push(Tail::default());
+            continue;
+        }
+        let (before, noise) = (conditioned.len(), model.noise(k));
+        let means = model.means(&observed.expected)?;
+        let [pending, failed] = observed.expected_parts();
+        let (of_pending, of_failed) = means[k].split_at(pending.len());
+        conditioned = conditioned.condition_on(&pending, k, of_pending, noise)?;
+        let between = conditioned.len();
+        conditioned = conditioned.condition_on(&failed, k, of_failed, noise)?;
+        tails.push(Tail { pending: between - before, failed: conditioned.len() - between });
     }
-    Ok(conditioned)
+    Ok((conditioned, tails))
 }
 
 impl Member {

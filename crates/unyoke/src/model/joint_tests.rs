@@ -44,6 +44,7 @@ impl Seen {
             groups: vec![0, 1],
             rows: self.values.iter().enumerate().map(row).collect(),
             expected: self.expected.clone(),
+            pending: self.expected.len(),
             known: None,
         }
     }

@@ -35,6 +35,7 @@ fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Obser
         groups: (0..points.dim()).collect(),
         rows: values.iter().enumerate().map(row).collect(),
         expected: Points::new(points.dim()),
+        pending: 0,
         known: None,
     }
 }
