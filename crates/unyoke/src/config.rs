@@ -63,6 +63,10 @@ pub struct Config {
     // Studies begun before it could be go on as they were.
     #[serde(default = "Correlations::of_earlier_studies")]
     pub correlations: Correlations,
+    /// What becomes of values that are far from all others.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "Outliers::of_earlier_studies")]
+    pub outliers: Outliers,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -92,6 +96,7 @@ impl Default for Config {
             deterministic: Deterministic::default(),
             failures: Failures::default(),
             correlations: Correlations::default(),
+            outliers: Outliers::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -113,6 +118,7 @@ impl Config {
             lengthscale_prior: LengthscalePrior::Separate,
             deterministic: Deterministic::Smoothed,
             correlations: Correlations::Ignored,
+            outliers: Outliers::Kept,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -756,6 +762,24 @@ impl Correlations {
     }
 }
 
+/// What becomes of values that are far from all others, such as the 1e6 of a solver that diverged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outliers {
+    /// They do not ruin models: those that contradict their neighbours do not count, and bad ones
+    /// that are far out count as a value just worse than all others; see `docs/outliers.md`.
+    #[default]
+    Handled,
+    /// They count as they are.
+    Kept,
+}
+
+impl Outliers {
+    fn of_earlier_studies() -> Self {
+        Self::Kept
+    }
+}
+
 /// Designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -868,5 +892,6 @@ mod tests {
         assert_eq!(config.deterministic, Deterministic::Smoothed);
         assert_eq!(config.failures, Failures::Ignored);
         assert_eq!(config.correlations, Correlations::Ignored);
+        assert_eq!(config.outliers, Outliers::Kept);
     }
 }
