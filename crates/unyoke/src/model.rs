@@ -482,4 +482,6 @@ pub(crate) const LIKELY: f64 = 0.5;
 #[cfg(test)]
 mod joint_tests;
 #[cfg(test)]
+mod outliers_tests;
+#[cfg(test)]
 mod tests;

@@ -31,6 +31,7 @@ pub(super) const ENGINE: &[&str] = &[
     "deterministic",
     "failures",
     "correlations",
+    "outliers",
     "discretisation",
     "search",
     "front",

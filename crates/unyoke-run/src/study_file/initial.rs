@@ -3,7 +3,8 @@
 use std::fmt;
 
 use unyoke::{
-    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Problem, Study,
+    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Outliers,
+    Problem, Study,
 };
 
 use super::StudyFile;
@@ -101,6 +102,9 @@ impl StudyFile {
         }
         if config.correlations == Correlations::default() {
             config.correlations = begun.correlations;
+        }
+        if config.outliers == Outliers::default() {
+            config.outliers = begun.outliers;
         }
         config == *study.config() && self.seed == study.seed()
     }

@@ -4,10 +4,9 @@
 //! the side and on its neighbours (`suspects`), and is decided at each step anew, from the values
 //! alone:
 //!
-//! - If its neighbours contradict it, it does not count at all: it is *set aside*. Neighbours that are
+//! - If near neighbours contradict it, it does not count at all: it is *set aside*. Neighbours that are
 //!   suspect themselves confirm it instead. A value on the good side of an objective may be what the
-//!   search is for, and is set aside only where neighbours are so near that a feature narrower than
-//!   that would hardly ever be hit.
+//!   search is for: there, neighbours have to be nearer.
 //! - If it is far out on the bad side of an objective, or on either side of a constraint, it is
 //!   *clipped*: it counts as a value clearly worse than all others, on the same side of the limit.
 //!   The place stays bad, and differences between other values stay visible.
@@ -16,7 +15,7 @@
 
 use super::belief::{MeasuredValue, ModelNote};
 use super::fit::{Draft, sorted_rows};
-use super::suspects::{Clipped, Expected, Lonely, Suspects, clip};
+use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
 use super::{Observed, Row};
 use crate::config::{Config, Outliers};
 use unyoke_math::Result;
@@ -28,7 +27,8 @@ pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
         return Draft::new(observed, &rows, config);
     }
     let suspects = Suspects::of(&rows);
-    let lonely = suspects.lonely(&rows, observed.parameters, observed.limit.is_some());
+    let role = observed.limit.map_or(Role::Objective, |_| Role::Constraint);
+    let lonely = suspects.lonely(&rows, observed.parameters, role);
     let (mut set_aside, mut others) = (vec![], None);
     if !lonely.is_empty() {
         let draft = Draft::new(observed, &suspects.ordinary(&rows), config)?;
@@ -45,23 +45,17 @@ pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
     Ok(with_notes(draft, &set_aside, clipped))
 }
 
-/// The suspects that a model of the other values rules out.
-fn contradicted<'a>(others: &Draft, rows: &[Row<'a>], lonely: &[Lonely]) -> Result<Vec<Row<'a>>> {
-    let Some(gp) = others.around(lonely.iter().map(|one| rows[one.row].x)) else {
+/// Those of some rows that a model of the other values rules out.
+fn contradicted<'a>(others: &Draft, rows: &[Row<'a>], lonely: &[usize]) -> Result<Vec<Row<'a>>> {
+    let Some(gp) = others.around(lonely.iter().map(|row| rows[*row].x)) else {
         return Ok(vec![]);
     };
     let mut found = vec![];
-    for one in lonely {
-        let row = rows[one.row];
+    for row in lonely.iter().map(|row| rows[*row]) {
         let prediction = gp.predict(row.x)?;
         let own = row.sd.map(|sd| others.map.standardize_variance(sd * sd));
-        let expected = Expected {
-            error: others.map.standardize(row.value) - prediction.mean,
-            variance: prediction.variance,
-            prior: gp.kernel().variance(),
-            noise: own.unwrap_or(gp.noise()),
-        };
-        if one.is_contradicted(&expected) {
+        let error = others.map.standardize(row.value) - prediction.mean;
+        if is_impossible(error, prediction.variance + own.unwrap_or(gp.noise())) {
             found.push(row);
         }
     }

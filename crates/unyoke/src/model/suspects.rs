@@ -8,20 +8,26 @@ use std::f64::consts::PI;
 
 /// A value is suspect from so many spreads on, and clipped from so many.
 const SUSPECT: f64 = 2.0;
-const CLIPPED: f64 = 10.0;
+const CLIPPED: f64 = 30.0;
+
+/// At most one value in so many is wrong; one always may be.
+const ONE_IN: usize = 8;
 
 /// So many nearest rows must be free of suspicion for neighbours to contradict a value.
 const NEIGHBOURS: usize = 2;
 
-/// Of the unit cube, the part that a feature fills which is as rarely hit as values are wrong.
+/// Neighbours can contradict a value if a ball around it that reaches the nearest fills at most this
+/// part of the unit cube: a feature that fits into it is hit about as rarely as values are wrong. Where
+/// a value that is set aside wrongly will be found to be right soon, it may be more.
 const RARE: f64 = 0.01;
+const RARE_AND_BAD: f64 = 0.05;
+
+/// No neighbour is near that is farther away: with many inputs, balls that fill little are large.
+const NEAR: f64 = 0.2;
 
 /// Neighbours contradict a value that is so many standard deviations away from what they make one
 /// expect.
 const IMPOSSIBLE: f64 = 6.0;
-
-/// A place is known where the variance is at most this part of what it is without data.
-const KNOWN: f64 = 0.25;
 
 /// What an output's rows say before a model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,35 +36,18 @@ pub(super) struct Suspects {
     sides: Vec<Option<Side>>,
 }
 
+/// What an output is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Objective,
+    Constraint,
+}
+
 /// Which end of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Low,
     High,
-}
-
-/// A suspect that its neighbours do not confirm.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Lonely {
-    /// Its row.
-    pub(super) row: usize,
-    /// Whether neighbours are near enough to contradict it by themselves.
-    has_near_neighbour: bool,
-    /// Whether it is enough that the model knows the place.
-    is_bad: bool,
-}
-
-/// What a model of the other values expects at the place of a suspect, standardised.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Expected {
-    /// By how much the value differs from it.
-    pub(super) error: f64,
-    /// Variance of the function there.
-    pub(super) variance: f64,
-    /// Variance of the function anywhere, without data.
-    pub(super) prior: f64,
-    /// Noise variance of the value.
-    pub(super) noise: f64,
 }
 
 /// A value that counts as another one.
@@ -75,7 +64,7 @@ impl Suspects {
         order.sort_by(|i, j| rows[*i].value.total_cmp(&rows[*j].value));
         let values: Vec<f64> = order.iter().map(|i| rows[*i].value).collect();
         let mut sides = vec![None; rows.len()];
-        let most = rows.len() / 4;
+        let most = most_wrong(rows.len());
         let low = Tail::low(&values, most, SUSPECT).map_or(0, |tail| tail.count);
         let high = Tail::low(&mirrored(&values), most, SUSPECT).map_or(0, |tail| tail.count);
         order.iter().take(low).for_each(|i| sides[*i] = Some(Side::Low));
@@ -94,74 +83,77 @@ impl Suspects {
         self.sides.iter().flatten().count()
     }
 
-    /// Those that no neighbour confirms; `parameters` is the number of them.
-    pub(super) fn lonely(
-        &self,
-        rows: &[Row<'_>],
-        parameters: usize,
-        is_constraint: bool,
-    ) -> Vec<Lonely> {
-        let near = radius_of_rare(parameters);
-        let lonely = |(row, side): (usize, &Option<Side>)| {
-            let side = (*side)?;
-            let mut others: Vec<(f64, usize)> = (0..rows.len())
-                .filter(|other| *other != row)
-                .map(|other| (squared_distance(rows[row].x, rows[other].x), other))
-                .collect();
+    /// The numbers of those that neighbours may contradict: some are near, and none confirms them.
+    /// `parameters` is the number of inputs that count.
+    pub(super) fn lonely(&self, rows: &[Row<'_>], parameters: usize, role: Role) -> Vec<usize> {
+        let is_lonely = |&row: &usize| {
+            let Some(side) = self.sides[row] else { return false };
+            let others = (0..rows.len()).filter(|other| *other != row);
+            let distance = |other: usize| (squared_distance(rows[row].x, rows[other].x), other);
+            let mut others: Vec<(f64, usize)> = others.map(distance).collect();
             others.sort_by(|a, b| a.0.total_cmp(&b.0));
             let is_ordinary = |(_, other): &&(f64, usize)| self.sides[*other].is_none();
+            let Some((nearest, _)) = others.iter().find(is_ordinary) else { return false };
+            let rare = match (role, side) {
+                (Role::Objective, Side::Low) => RARE_AND_BAD,
+                _ => RARE,
+            };
             let confirms = |(_, other): &(f64, usize)| self.sides[*other] == Some(side);
-            let nearest = others.iter().find(is_ordinary)?.0;
-            // Another value of the very same design says more than all neighbours.
-            let is_repeated = nearest == 0.0;
             let is_confirmed = others.iter().take(NEIGHBOURS).any(confirms);
-            (is_repeated || !is_confirmed).then_some(Lonely {
-                row,
-                has_near_neighbour: nearest <= near * near,
-                is_bad: side == Side::Low || is_constraint,
-            })
+            // Another value of the very same design says more than all neighbours.
+            *nearest == 0.0 || (!is_confirmed && nearest.sqrt() <= radius(rare, parameters))
         };
-        self.sides.iter().enumerate().filter_map(lonely).collect()
+        (0..rows.len()).filter(is_lonely).collect()
     }
 }
 
-impl Lonely {
-    /// Whether what its neighbours make one expect rules out the value.
-    pub(super) fn is_contradicted(&self, expected: &Expected) -> bool {
-        let Expected { error, variance, prior, noise } = *expected;
-        let is_impossible = error.abs() >= IMPOSSIBLE * (variance + noise).sqrt();
-        let is_known = self.is_bad && variance <= KNOWN * prior;
-        is_impossible && (self.has_near_neighbour || is_known)
-    }
+/// Whether an error with this variance rules out a value.
+pub(super) fn is_impossible(error: f64, variance: f64) -> bool {
+    error.abs() >= IMPOSSIBLE * variance.sqrt()
+}
+
+/// How many of so many values may be wrong.
+fn most_wrong(count: usize) -> usize {
+    (count / ONE_IN).max(1)
 }
 
 /// Clips values that are far out on the bad side, of a constraint on both sides.
 pub(super) fn clip(rows: &mut [Row<'_>], limit: Option<f64>) -> Vec<Clipped> {
     let mut sorted: Vec<f64> = rows.iter().map(|row| row.value).collect();
     sorted.sort_by(f64::total_cmp);
-    let floor = floor(&sorted, limit).unwrap_or(f64::NEG_INFINITY);
-    // What is too good for a constraint is too bad for its mirror image.
-    let ceiling = limit.and_then(|limit| floor_of_mirrored(&sorted, limit));
-    let ceiling = ceiling.unwrap_or(f64::INFINITY);
+    let low = far_tail(&sorted);
+    // What is too high is too low once all is turned around.
+    let high = limit.and_then(|_| far_tail(&mirrored(&sorted)));
+    let counts_as = |value: f64| {
+        let value = low.map_or(value, |tail| raised(value, &tail, limit));
+        high.map_or(value, |tail| -raised(-value, &tail, limit.map(|limit| -limit)))
+    };
     let mut clipped = vec![];
-    for row in rows.iter_mut().filter(|row| row.value < floor || row.value > ceiling) {
-        let counts_as = if row.value < floor { floor } else { ceiling };
-        clipped.push(Clipped { evaluation: row.evaluation, value: row.value, counts_as });
-        row.value = counts_as;
+    for row in rows {
+        let (value, counts_as) = (row.value, counts_as(row.value));
+        if counts_as != value {
+            clipped.push(Clipped { evaluation: row.evaluation, value, counts_as });
+            row.value = counts_as;
+        }
     }
     clipped.sort_by_key(|one| one.evaluation);
     clipped
 }
 
-/// What values on the low side count as at least, if some are far out; not on the other side of the
-/// limit.
-fn floor(sorted: &[f64], limit: Option<f64>) -> Option<f64> {
-    let tail = Tail::low(sorted, sorted.len().saturating_sub(1) / 2, CLIPPED)?;
-    Some(limit.map_or(tail.fence(), |limit| tail.fence().min(tail.below(limit))))
+/// The low values that are too far away from all others to count as they are.
+fn far_tail(sorted: &[f64]) -> Option<Tail> {
+    let tail = Tail::low(sorted, most_wrong(sorted.len()), CLIPPED);
+    // What programs return where they fail is always the same, and may be returned often.
+    tail.or_else(|| Tail::low_plateau(sorted, CLIPPED))
 }
 
-fn floor_of_mirrored(sorted: &[f64], limit: f64) -> Option<f64> {
-    floor(&mirrored(sorted), Some(-limit)).map(|floor| -floor)
+/// The value, or if it is lower a value one spread below all others, on the same side of the limit.
+fn raised(value: f64, tail: &Tail, limit: Option<f64>) -> f64 {
+    let fence = match limit.filter(|limit| value < *limit) {
+        Some(limit) => tail.fence().min(tail.below(limit)),
+        None => tail.fence(),
+    };
+    value.max(fence)
 }
 
 /// Ascending values turned around.
@@ -169,11 +161,126 @@ fn mirrored(sorted: &[f64]) -> Vec<f64> {
     sorted.iter().rev().map(|value| -value).collect()
 }
 
-/// The radius of a ball that fills [`RARE`] of the unit cube.
-fn radius_of_rare(parameters: usize) -> f64 {
+/// How near neighbours have to be: the radius of a ball that fills this part of the unit cube.
+fn radius(part: f64, parameters: usize) -> f64 {
     // V₀ = 1, V₁ = 2, Vₙ = 2π/n · Vₙ₋₂.
     let first = parameters % 2;
     let volume = (first + 2..=parameters).step_by(2).map(|n| 2.0 * PI / n as f64);
     let volume = volume.product::<f64>() * if first == 1 { 2.0 } else { 1.0 };
-    (RARE / volume).powf(1.0 / parameters.max(1) as f64)
+    (part / volume).powf(1.0 / parameters.max(1) as f64).min(NEAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row for each place and value, numbered.
+    fn rows<'a>(places: &'a [[f64; 2]], values: &[f64]) -> Vec<Row<'a>> {
+        let row = |(i, (x, value)): (usize, (&'a [f64; 2], &f64))| Row {
+            evaluation: i as u64,
+            x,
+            value: *value,
+            sd: None,
+            searched: false,
+        };
+        places.iter().zip(values).enumerate().map(row).collect()
+    }
+
+    /// 25 places on a grid of distance 0.2, and some more.
+    fn grid(more: &[[f64; 2]]) -> Vec<[f64; 2]> {
+        let places = (0..25).map(|i| [0.1 + 0.2 * f64::from(i % 5), 0.1 + 0.2 * f64::from(i / 5)]);
+        places.chain(more.iter().copied()).collect()
+    }
+
+    /// Values between 0 and 1 on the grid, and some more.
+    fn smooth(more: &[f64]) -> Vec<f64> {
+        (0..25).map(|i| f64::from(i) / 24.0).chain(more.iter().copied()).collect()
+    }
+
+    fn lonely(more: &[([f64; 2], f64)], role: Role) -> Vec<usize> {
+        let (places, values): (Vec<[f64; 2]>, Vec<f64>) = more.iter().copied().unzip();
+        let (places, values) = (grid(&places), smooth(&values));
+        let rows = rows(&places, &values);
+        Suspects::of(&rows).lonely(&rows, 2, role)
+    }
+
+    #[test]
+    fn a_bad_value_is_alone_among_others_and_a_good_one_only_next_to_them() {
+        // 0.1 and 0.05 away from the place in the middle of the grid.
+        let (far, near) = ([0.5, 0.6], [0.5, 0.55]);
+        assert_eq!(lonely(&[(far, -10.0)], Role::Objective), [25]);
+        assert_eq!(lonely(&[(far, 10.0)], Role::Objective), [0; 0]);
+        assert_eq!(lonely(&[(near, 10.0)], Role::Objective), [25]);
+        // A constraint that seems to be broken may well be.
+        assert_eq!(lonely(&[(far, -10.0)], Role::Constraint), [0; 0]);
+        assert_eq!(lonely(&[(near, -10.0)], Role::Constraint), [25]);
+        assert_eq!(lonely(&[(near, -1.0)], Role::Objective), [0; 0], "not far from all others");
+    }
+
+    #[test]
+    fn values_that_are_neighbours_confirm_each_other() {
+        let (here, beside) = ([0.5, 0.55], [0.51, 0.56]);
+        assert_eq!(lonely(&[(here, 10.0), (beside, 7.0)], Role::Objective), [0; 0]);
+        assert_eq!(lonely(&[(here, -10.0), (beside, -1e9)], Role::Objective), [0; 0]);
+        // On different sides they do not.
+        assert_eq!(lonely(&[(here, 10.0), (beside, -10.0)], Role::Objective), [25, 26]);
+    }
+
+    #[test]
+    fn another_value_at_the_same_design_contradicts_whatever_neighbours_say() {
+        let middle = grid(&[])[12];
+        assert_eq!(lonely(&[(middle, 1e9), ([0.51, 0.5], 1e9)], Role::Objective), [25]);
+    }
+
+    #[test]
+    fn what_is_far_out_counts_as_one_spread_worse_than_the_others() {
+        // The median of the others is 0.5, their spread 0.5.
+        let places = grid(&[[0.3, 0.3]]);
+        for value in [-1e6, -1e300, -f64::MAX] {
+            let mut rows = rows(&places, &smooth(&[value]));
+            let clipped = clip(&mut rows, None);
+            assert_eq!(clipped, [Clipped { evaluation: 25, value, counts_as: -0.5 }]);
+            assert_eq!(rows[25].value, -0.5);
+        }
+        for value in [-10.0, 1e6, 1e300] {
+            let mut rows = rows(&places, &smooth(&[value]));
+            assert_eq!(clip(&mut rows, None), [], "{value}");
+            assert_eq!(rows[25].value, value);
+        }
+    }
+
+    #[test]
+    fn a_clipped_value_of_a_constraint_stays_on_its_side_of_the_limit() {
+        let places = grid(&[[0.3, 0.3]]);
+        let counts_as = |value: f64, limit: f64| {
+            let mut rows = rows(&places, &smooth(&[value]));
+            clip(&mut rows, Some(limit));
+            rows[25].value
+        };
+        assert_eq!(counts_as(-1e6, 0.5), -0.5);
+        assert_eq!(counts_as(-1e6, -30.0), -30.5, "broken, though all others hold by far");
+        assert_eq!(counts_as(1e6, 0.5), 1.5);
+        assert_eq!(counts_as(1e6, 30.0), 30.5, "the only one that holds");
+        assert_eq!(counts_as(-1e6, -1e7), -0.5, "it holds, and does so still");
+        assert_eq!(counts_as(1e6, 1e7), 1.5, "it is broken, and is so still");
+        assert_eq!(counts_as(-1e6, -1e6 + 0.1), -1e6, "there is no room");
+    }
+
+    #[test]
+    fn penalties_are_clipped_however_many_and_other_values_only_if_they_are_few() {
+        let places = grid(&[[0.3, 0.3]; 9]);
+        let count = |values: [f64; 9]| clip(&mut rows(&places, &smooth(&values)), None).len();
+        assert_eq!(count([-1e10; 9]), 9);
+        assert_eq!(count([-1e3, -2e3, -3e3, -4e3, -5e3, -6e3, -7e3, -8e3, -9e3]), 0);
+        assert_eq!(count([-1e3, -2e3, -3e3, -1e300, 0.1, 0.2, 0.3, 0.4, 0.5]), 4);
+    }
+
+    #[test]
+    fn neighbours_are_near_within_balls_that_fill_little() {
+        // A segment, a disc and a ball that fill 1 %.
+        assert!((radius(0.01, 1) - 0.005).abs() < 1e-15);
+        assert!((radius(0.01, 2) - (0.01 / PI).sqrt()).abs() < 1e-15);
+        assert!((radius(0.01, 3) - (0.03 / (4.0 * PI)).cbrt()).abs() < 1e-15);
+        assert_eq!((radius(0.01, 10), radius(0.01, 200)), (NEAR, NEAR));
+    }
 }

@@ -29,6 +29,14 @@ impl Tail {
         (1..=most).rev().find_map(tail)
     }
 
+    /// The tail of all values that are equal to the lowest, if it is at least `far` spreads away from the
+    /// others and these are the majority.
+    pub(super) fn low_plateau(values: &[f64], far: f64) -> Option<Self> {
+        let lowest = values.first()?;
+        let count = values.iter().take_while(|value| *value == lowest).count();
+        Self::of(values, count).filter(|tail| 2 * count < values.len() && tail.gap >= far)
+    }
+
     /// The tail of `count` values; none where there is nothing to compare with.
     fn of(values: &[f64], count: usize) -> Option<Self> {
         let (tail, others) = values.split_at_checked(count)?;
@@ -100,6 +108,14 @@ mod tests {
         let half: Vec<f64> = (0..21).map(|i| -1e6 - f64::from(i)).collect();
         assert_eq!(low(&with(&half)), None);
         assert_eq!(low(&with(&half[1..])).unwrap().count, 20);
+    }
+
+    #[test]
+    fn many_equal_values_are_a_plateau_as_long_as_others_are_the_majority() {
+        assert_eq!(Tail::low_plateau(&with(&[-1e10; 20]), 2.0).unwrap().fence(), -10.0);
+        assert_eq!(Tail::low_plateau(&with(&[-1e10; 21]), 2.0), None);
+        assert_eq!(Tail::low_plateau(&with(&[-1e10, -1.1e10, -2.0]), 2.0), None, "not alone");
+        assert_eq!(Tail::low_plateau(&[], 2.0), None);
     }
 
     #[test]
