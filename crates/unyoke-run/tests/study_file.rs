@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use unyoke::{
     Algorithm, Correlations, Cost, Deterministic, Direction, Failures, LengthscalePrior,
-    Lengthscales, Measurement, Noise, Output, Parameter, Pending, Preference, Problem, Scale,
-    Utility,
+    Lengthscales, Measurement, Noise, Outliers, Output, Parameter, Pending, Preference, Problem,
+    Scale, Utility,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -101,6 +101,7 @@ fn every_field_arrives() {
         failures = "ignored"
         correlations = "ignored"
         pending = { fantasies = 4 }
+        outliers = "kept"
         discretisation = { adaptive = { points = 50 } }
         search = { raw = 64 }
         front = { population = 10, generations = 5 }
@@ -139,6 +140,7 @@ fn every_field_arrives() {
     assert_eq!(file.config.failures, Failures::Ignored);
     assert_eq!(file.config.correlations, Correlations::Ignored);
     assert_eq!(file.config.pending, Pending::Fantasies(4));
+    assert_eq!(file.config.outliers, Outliers::Kept);
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);

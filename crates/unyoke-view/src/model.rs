@@ -41,10 +41,12 @@ impl ModelView {
     }
 }
 
-/// "evaluation 7: 1.20 ± 0.10 predicted, 1.5 measured".
+/// "evaluation 7: 1.20 ± 0.10 predicted, 1.5 measured", and what it counts as if that differs.
 fn farthest_off(value: &LeftOutValue) -> String {
     let numbers: Vec<String> = value.evaluations.iter().map(u64::to_string).collect();
     let predicted = plus_minus(value.mean, value.sd);
     let (numbers, measured) = (numbers.join(", "), short(value.measured));
-    format!("evaluation {numbers}: {predicted} predicted, {measured} measured")
+    let counts = value.counts_as.map(|value| format!(", counts as {}", short(value)));
+    let counts = counts.unwrap_or_default();
+    format!("evaluation {numbers}: {predicted} predicted, {measured} measured{counts}")
 }

@@ -67,6 +67,10 @@ pub struct Config {
     // Studies begun before there was a choice go on as they were.
     #[serde(default = "Pending::of_earlier_studies")]
     pub pending: Pending,
+    /// What becomes of values that are far from all others.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "Outliers::of_earlier_studies")]
+    pub outliers: Outliers,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -97,6 +101,7 @@ impl Default for Config {
             failures: Failures::default(),
             correlations: Correlations::default(),
             pending: Pending::default(),
+            outliers: Outliers::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -119,6 +124,7 @@ impl Config {
             deterministic: Deterministic::Smoothed,
             correlations: Correlations::Ignored,
             pending: Pending::Expected,
+            outliers: Outliers::Kept,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -803,6 +809,24 @@ impl Pending {
     }
 }
 
+/// What becomes of values that are far from all others, such as the 1e6 of a solver that diverged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outliers {
+    /// They do not ruin models: those that contradict their neighbours do not count, and bad ones
+    /// that are far out count as a value just worse than all others; see `docs/outliers.md`.
+    #[default]
+    Handled,
+    /// They count as they are.
+    Kept,
+}
+
+impl Outliers {
+    fn of_earlier_studies() -> Self {
+        Self::Kept
+    }
+}
+
 /// Designs among which the best one is imagined to be chosen after an evaluation, Eq. (10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -917,5 +941,6 @@ mod tests {
         assert_eq!(config.failures, Failures::Ignored);
         assert_eq!(config.correlations, Correlations::Ignored);
         assert_eq!(config.pending, Pending::Expected);
+        assert_eq!(config.outliers, Outliers::Kept);
     }
 }

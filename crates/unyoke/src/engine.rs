@@ -482,8 +482,10 @@ impl<'h> Engine<'h> {
 
     fn model_notes(&self, model: &Model) -> Vec<Note> {
         let notes = self.problem().outputs.iter().enumerate().flat_map(|(k, output)| {
-            let note =
-                |note: &ModelNote| Note::Model { output: output.name.clone(), note: note.clone() };
+            let note = move |note: &ModelNote| {
+                let note = note.in_units(|value| self.history.space.to_user(k, value));
+                Note::Model { output: output.name.clone(), note }
+            };
             model.belief(k).notes.iter().map(note)
         });
         notes.chain(self.correlations(model)).collect()

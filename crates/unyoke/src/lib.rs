@@ -44,14 +44,14 @@ mod cases;
 
 pub use config::{
     Algorithm, Config, Correlations, Deterministic, Discretisation, Failures, FrontSearch, Initial,
-    LengthscalePrior, Lengthscales, Pending, Preference, Search, Units, Utility, Wishes,
+    LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search, Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};
 pub use event::{Event, FORMAT, Header, Record};
 pub use history::{Evaluation, Status};
 pub use journal::{Journal, MemoryJournal};
-pub use model::ModelNote;
+pub use model::{MeasuredValue, ModelNote};
 pub use model_check::{Accuracy, Confidence, LeftOutValue, ModelCheck};
 pub use plan::Permission;
 pub use problem::{

@@ -12,6 +12,9 @@ mod belief;
 mod feasibility;
 mod fit;
 mod joint;
+mod tails;
+mod suspects;
+mod outliers;
 mod left_out;
 
 use crate::config::{Config, Correlations, Units};
@@ -19,15 +22,17 @@ use crate::problem::Output;
 use crate::worth::{Seen, Worth};
 use fit::{Draft, condition_on_expected, modelled};
 use known::Known;
+use outliers::draft;
 use unyoke_math::gp::{Prediction, Query};
 use unyoke_math::{Points, Result};
 
 pub(crate) use belief::Belief;
 use belief::HOPELESS;
-pub use belief::ModelNote;
+pub use belief::{MeasuredValue, ModelNote};
 pub(crate) use feasibility::{Constraint, Runs};
 pub(crate) use joint::Joint;
-pub(crate) use left_out::{Comparison, comparisons};
+pub(crate) use left_out::{Comparison, SetAside, comparisons};
+pub(crate) use suspects::Clipped;
 
 /// What the model of one output is made from; everything maximises, on the unit cube.
 #[derive(Debug, Clone)]
@@ -130,7 +135,7 @@ const FARTHEST_LIMIT: f64 = 1e30;
 impl Model {
     /// Fits each output's model to what was observed.
     pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
-        let drafts = observed.iter().map(|one| Draft::new(one, config));
+        let drafts = observed.iter().map(|one| draft(one, config));
         let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
         let modelled = modelled(&drafts)?;
         let mut model = Self::default();
@@ -535,5 +540,7 @@ pub(crate) const LIKELY: f64 = 0.5;
 
 #[cfg(test)]
 mod joint_tests;
+#[cfg(test)]
+mod outliers_tests;
 #[cfg(test)]
 mod tests;

@@ -63,6 +63,10 @@ pub struct ModelCheck {
     pub worst: Option<usize>,
     /// The values and their predictions, in the order of their first evaluations.
     pub left_out: Vec<LeftOutValue>,
+    /// Values far from all others that contradict their neighbours: they count neither for the model
+    /// nor for what is concluded here.
+    #[serde(default)]
+    pub set_aside: Vec<LeftOutValue>,
 }
 
 /// A value, and what its model expects of it from all the others. In the output's own units.
@@ -74,6 +78,9 @@ pub struct LeftOutValue {
     pub design: Design,
     /// The value, or the mean of several.
     pub measured: f64,
+    /// What it counts as where that is less extreme; deviations are of this.
+    #[serde(default)]
+    pub counts_as: Option<f64>,
     /// The expected value.
     pub mean: f64,
     /// Its standard deviation, noise of the measurement included. On a log scale half the distance
@@ -227,10 +234,20 @@ impl ModelCheck {
                 "knows little yet: predictions are hardly better than the mean".to_owned()
             }
         };
-        match self.doubt() {
-            Some(doubt) => format!("{accuracy}; {doubt}"),
-            None => accuracy,
-        }
+        [Some(accuracy), self.doubt(), self.without()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    /// Which values do not count, if any.
+    fn without(&self) -> Option<String> {
+        let values = self.set_aside.iter().flat_map(|value| &value.evaluations);
+        let numbers: Vec<String> = values.map(u64::to_string).collect();
+        let (plural, does) = if numbers.len() == 1 { ("", "does") } else { ("s", "do") };
+        let numbers = numbers.join(", ");
+        (!numbers.is_empty()).then(|| format!("evaluation{plural} {numbers} {does} not count"))
     }
 
     /// What is wrong with the stated standard deviations, if anything.
@@ -284,6 +301,7 @@ mod tests {
             evaluations: vec![10 + i as u64],
             design: Design::new(),
             measured: one.value,
+            counts_as: None,
             mean: one.mean,
             sd,
             low: one.mean - sd,
@@ -301,6 +319,7 @@ mod tests {
             confidence,
             worst,
             left_out: left_out.collect(),
+            set_aside: vec![],
         }
     }
 

@@ -166,6 +166,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 failures: Failures::Learned,
                 correlations: Correlations::Learned,
                 pending: Pending::Fantasies(3),
+                outliers: Outliers::Handled,
                 discretisation,
                 search,
                 front,

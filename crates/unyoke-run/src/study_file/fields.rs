@@ -32,6 +32,7 @@ pub(super) const ENGINE: &[&str] = &[
     "failures",
     "correlations",
     "pending",
+    "outliers",
     "discretisation",
     "search",
     "front",

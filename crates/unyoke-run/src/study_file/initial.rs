@@ -3,7 +3,7 @@
 use std::fmt;
 
 use unyoke::{
-    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Pending,
+    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Outliers,
     Problem, Study,
 };
 
@@ -102,6 +102,9 @@ impl StudyFile {
         }
         if config.correlations == Correlations::default() {
             config.correlations = begun.correlations;
+        }
+        if config.outliers == Outliers::default() {
+            config.outliers = begun.outliers;
         }
         config == *study.config() && self.seed == study.seed()
     }

@@ -63,7 +63,10 @@ impl StudyReport {
             Predicted {
                 output: model.check.output.clone(),
                 is_log: model.check.scale == Scale::Log,
-                values: values.map(|v| [v.measured, v.low, v.mean, v.high]).collect(),
+                // As they count: what is far from all others would leave no room for them.
+                values: values
+                    .map(|v| [v.counts_as.unwrap_or(v.measured), v.low, v.mean, v.high])
+                    .collect(),
             }
         });
         let predicted: Vec<Predicted> = predicted.collect();

@@ -58,6 +58,44 @@ pub enum ModelNote {
     },
     /// Hyper-parameters could not be fitted; cautious defaults are in use.
     FitFailed,
+    /// Values so far from all others that they count as less extreme ones; see `docs/outliers.md`.
+    Clipped {
+        /// In order of number.
+        values: Vec<MeasuredValue>,
+        /// What each of them counts as.
+        counts_as: f64,
+    },
+    /// Values far from all others that contradict their neighbours and do not count.
+    SetAside {
+        /// In order of number.
+        values: Vec<MeasuredValue>,
+    },
+}
+
+/// A value with the evaluation that gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MeasuredValue {
+    /// Number of the evaluation.
+    pub evaluation: u64,
+    /// What was measured.
+    pub value: f64,
+}
+
+impl ModelNote {
+    /// The same with all values in other units.
+    pub(crate) fn in_units(&self, convert: impl Fn(f64) -> f64) -> Self {
+        let converted = |values: &[MeasuredValue]| {
+            let value = |one: &MeasuredValue| MeasuredValue { value: convert(one.value), ..*one };
+            values.iter().map(value).collect()
+        };
+        match self {
+            Self::Clipped { values, counts_as } => {
+                Self::Clipped { values: converted(values), counts_as: convert(*counts_as) }
+            }
+            Self::SetAside { values } => Self::SetAside { values: converted(values) },
+            other => other.clone(),
+        }
+    }
 }
 
 impl std::fmt::Display for ModelNote {
@@ -80,9 +118,59 @@ impl std::fmt::Display for ModelNote {
                 write!(f, "hyper-parameters were fitted on {used} of {of} designs")
             }
             Self::FitFailed => write!(f, "hyper-parameters could not be fitted, defaults are used"),
+            Self::Clipped { values, counts_as } => {
+                let (what, verbs) = (
+                    listed(values),
+                    if values.len() == 1 { ["is", "counts"] } else { ["are", "count"] },
+                );
+                let [is, counts] = verbs;
+                write!(
+                    f,
+                    "{what} {is} far from all others and {counts} as {}; ",
+                    brief(*counts_as)
+                )?;
+                write!(f, "{IF_WRONG}, if such values are right consider a log scale")
+            }
+            Self::SetAside { values } => {
+                let what = listed(values);
+                let does = if values.len() == 1 {
+                    "contradicts its neighbours and does"
+                } else {
+                    "contradict their neighbours and do"
+                };
+                write!(f, "{what} {does} not count; {IF_WRONG}")
+            }
         }
     }
 }
+
+/// What a user can do about values that are wrong.
+const IF_WRONG: &str = "if wrong, import the right value at the same design";
+
+/// Most values that a message lists.
+const LISTED: usize = 3;
+
+/// "evaluation 12 (1e6)", "evaluations 3 (1e6), 7 (2e6), 9 (1e6) and 4 more".
+fn listed(values: &[MeasuredValue]) -> String {
+    let each = |one: &MeasuredValue| format!("{} ({})", one.evaluation, brief(one.value));
+    let first: Vec<String> = values.iter().take(LISTED).map(each).collect();
+    let (plural, first) = (if values.len() == 1 { "" } else { "s" }, first.join(", "));
+    match values.len().saturating_sub(LISTED) {
+        0 => format!("evaluation{plural} {first}"),
+        more => format!("evaluation{plural} {first} and {more} more"),
+    }
+}
+
+/// A number with four digits.
+fn brief(value: f64) -> String {
+    let text = format!("{value:.3e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    match rounded.abs() {
+        size if size == 0.0 || (1e-3..1e5).contains(&size) => rounded.to_string(),
+        _ => format!("{rounded:e}"),
+    }
+}
+
 /// What an output counts as, standardised, where it is a formula that has no value.
 pub(super) const HOPELESS: f64 = -1e12;
 

@@ -5,7 +5,8 @@
 //! `subset` chooses.
 
 use super::belief::ModelNote;
-use super::subset::Candidates;
+use super::subset::{Candidates, squared_distance};
+use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
 use crate::config::{Config, LengthscalePrior, Lengthscales};
 use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
@@ -17,6 +18,7 @@ use unyoke_math::fit::{self, Hyper, Mean};
 use unyoke_math::gamma::Gamma;
 use unyoke_math::gp::Gp;
 use unyoke_math::kernel::Family;
+use unyoke_math::optimize::largest;
 use unyoke_math::prior::{LogNormal, Prior};
 use unyoke_math::{Points, Result};
 
@@ -30,6 +32,9 @@ const LONG_LENGTHSCALES: usize = 3;
 pub(super) const FIT_DESIGNS: usize = 400;
 pub(super) const MODEL_DESIGNS: usize = 1500;
 
+/// How many neighbours of a place say what is expected there, beside the designs that were fitted.
+const NEAREST: usize = 5;
+
 /// A model with its hyper-parameters, before it is conditioned on its data.
 pub(super) struct Draft {
     /// All values, standardised, those at the same design merged, designs in an order of their own.
@@ -41,6 +46,10 @@ pub(super) struct Draft {
     /// What to do where these hyper-parameters lead nowhere; known ones are never replaced.
     cautious: Option<Hyper>,
     pub(super) notes: Vec<ModelNote>,
+    /// Evaluations whose values do not count, ascending.
+    pub(super) set_aside: Vec<u64>,
+    /// Values that count as others.
+    pub(super) clipped: Vec<Clipped>,
 }
 
 /// The fit of one output's model by itself.
@@ -52,40 +61,52 @@ pub(super) struct Alone {
 pub(super) const FAMILY: Family = Family::Matern52;
 
 impl Draft {
-    pub(super) fn new(observed: &Observed<'_>, config: &Config) -> Result<Self> {
-        let rows = sorted_rows(observed);
+    /// From rows of an output, sorted: all, or those that count.
+    pub(super) fn new(observed: &Observed<'_>, rows: &[Row<'_>], config: &Config) -> Result<Self> {
         let map = match &observed.known {
             Some(known) => known.standardizer()?,
-            None => standardizer(&rows)?,
+            None => standardizer(rows)?,
         };
-        let data = standardised(observed.dim, &rows, &map)?;
+        let data = standardised(observed.dim, rows, &map)?;
         let mut notes = vec![];
         if observed.known.is_some() {
             // Nothing to learn.
         } else if rows.is_empty() {
             notes.push(ModelNote::NoObservations);
-        } else if rows.len() > 1 && is_constant(&rows, &map) {
+        } else if rows.len() > 1 && is_constant(rows, &map) {
             notes.push(ModelNote::ConstantValues);
         }
-        if has_outlier(&rows) {
+        if has_outlier(rows) {
             notes.push(ModelNote::Outlier);
         }
+        let draft = |hyper: Hyper| {
+            let (data, (set_aside, clipped)) = (data.clone(), Default::default());
+            Self {
+                data,
+                map,
+                hyper,
+                alone: None,
+                cautious: None,
+                notes: vec![],
+                set_aside,
+                clipped,
+            }
+        };
         if let Some(known) = &observed.output.hyper {
-            let hyper = known_hyper(known, observed.sign, &map);
-            return Ok(Self { data, map, hyper, alone: None, cautious: None, notes });
+            return Ok(Self { notes, ..draft(known_hyper(known, observed.sign, &map)) });
         }
         let unfitted = unfitted(observed, &data, &map, config)?;
         let cautious = Hyper { noise: 1e-2, ..prior_hyper(&unfitted) };
         if data.is_empty() {
-            let hyper = prior_hyper(&unfitted);
-            return Ok(Self { data, map, hyper, alone: None, cautious: Some(cautious), notes });
+            let cautious = Some(cautious);
+            return Ok(Self { cautious, notes, ..draft(prior_hyper(&unfitted)) });
         }
-        let alone = fitted(observed.output, &rows, &data, &map, unfitted, &mut notes);
+        let alone = fitted(observed.output, rows, &data, &map, unfitted, &mut notes);
         let hyper = alone.as_ref().map_or(&cautious, |alone| &alone.fit.hyper).clone();
         if alone.is_err() {
             notes.push(ModelNote::FitFailed);
         }
-        Ok(Self { data, map, hyper, alone: alone.ok(), cautious: Some(cautious), notes })
+        Ok(Self { alone: alone.ok(), cautious: Some(cautious), notes, ..draft(hyper) })
     }
 
     /// The model given `data`, part of its own, with a note where it is not all.
@@ -106,6 +127,25 @@ impl Draft {
     /// The model given `data` with cautious hyper-parameters, if they may be replaced.
     fn cautious(&self, data: &Data) -> Option<Result<Gp>> {
         self.cautious.as_ref().map(|hyper| hyper.condition(FAMILY, data))
+    }
+
+    /// The model given the designs that were fitted and those nearest to some places; none where
+    /// hyper-parameters are only cautious.
+    pub(super) fn around<'a>(&self, places: impl Iterator<Item = &'a [f64]>) -> Option<Gp> {
+        let is_fitted = !self.notes.contains(&ModelNote::FitFailed);
+        let points = self.data.points();
+        if points.len() <= FIT_DESIGNS {
+            return self.hyper.condition(FAMILY, &self.data).ok().filter(|_| is_fitted);
+        }
+        let mut chosen = evenly_spread(points.len());
+        for place in places {
+            let distances = points.rows().map(|x| -squared_distance(place, x));
+            chosen.extend(largest(&distances.collect::<Vec<_>>(), NEAREST));
+        }
+        chosen.truncate(MODEL_DESIGNS);
+        chosen.sort_unstable();
+        chosen.dedup();
+        self.hyper.condition(FAMILY, &self.data.subset(&chosen)).ok().filter(|_| is_fitted)
     }
 
     /// What is expected at each of `points`, from the designs that were fitted and, at designs of
@@ -154,7 +194,7 @@ fn scaled(points: &Points, lengthscales: &[f64]) -> Result<Points> {
 }
 
 /// The rows sorted: the order in which results arrived must not show, not even in the last bit.
-fn sorted_rows<'a>(observed: &Observed<'a>) -> Vec<Row<'a>> {
+pub(super) fn sorted_rows<'a>(observed: &Observed<'a>) -> Vec<Row<'a>> {
     let mut rows = observed.rows.clone();
     let order = |a: &Row<'_>, b: &Row<'_>| (a.x, a.value, a.sd).partial_cmp(&(b.x, b.value, b.sd));
     // Coordinates and values are finite, so any two can be compared.
@@ -230,8 +270,12 @@ fn thinned(data: &Data) -> Data {
     if data.len() <= FIT_DESIGNS {
         return data.clone();
     }
-    let rows: Vec<usize> = (0..FIT_DESIGNS).map(|i| i * data.len() / FIT_DESIGNS).collect();
-    data.subset(&rows)
+    data.subset(&evenly_spread(data.len()))
+}
+
+/// [`FIT_DESIGNS`] of so many rows.
+fn evenly_spread(count: usize) -> Vec<usize> {
+    (0..FIT_DESIGNS).map(|i| i * count / FIT_DESIGNS).collect()
 }
 
 /// The model of an output before its hyper-parameters are known.

@@ -92,7 +92,7 @@ pub(crate) fn distinct(points: &Points) -> Vec<usize> {
     (0..points.len()).filter(|&i| seen.insert(key(points.row(i)))).collect()
 }
 
-fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }
 

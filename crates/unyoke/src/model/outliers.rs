@@ -1,0 +1,85 @@
+//! Models that values far away from all others do not ruin.
+//!
+//! A value is suspect if a gap separates it from all others (`tails`). What becomes of it depends on
+//! the side and on its neighbours (`suspects`), and is decided at each step anew, from the values
+//! alone:
+//!
+//! - If near neighbours contradict it, it does not count at all: it is *set aside*. Neighbours that are
+//!   suspect themselves confirm it instead. A value on the good side of an objective may be what the
+//!   search is for: there, neighbours have to be nearer.
+//! - If it is far out on the bad side of an objective, or on either side of a constraint, it is
+//!   *clipped*: it counts as a value clearly worse than all others, on the same side of the limit.
+//!   The place stays bad, and differences between other values stay visible.
+//!
+//! Where nothing is decided the model is that of all values, bit for bit.
+
+use super::belief::{MeasuredValue, ModelNote};
+use super::fit::{Draft, sorted_rows};
+use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
+use super::{Observed, Row};
+use crate::config::{Config, Outliers};
+use unyoke_math::Result;
+
+/// The model of an output, its outliers handled as the settings say.
+pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
+    let mut rows = sorted_rows(observed);
+    if config.outliers == Outliers::Kept {
+        return Draft::new(observed, &rows, config);
+    }
+    let suspects = Suspects::of(&rows);
+    let role = observed.limit.map_or(Role::Objective, |_| Role::Constraint);
+    let lonely = suspects.lonely(&rows, observed.parameters, role);
+    let (mut set_aside, mut others) = (vec![], None);
+    if !lonely.is_empty() {
+        let draft = Draft::new(observed, &suspects.ordinary(&rows), config)?;
+        set_aside = contradicted(&draft, &rows, &lonely)?;
+        others = (set_aside.len() == suspects.len()).then_some(draft);
+    }
+    rows.retain(|row| set_aside.iter().all(|one| one.evaluation != row.evaluation));
+    let clipped = clip(&mut rows, observed.limit);
+    let draft = match others {
+        // All suspects are set aside: this is the model of the rest.
+        Some(draft) if clipped.is_empty() => draft,
+        _ => Draft::new(observed, &rows, config)?,
+    };
+    Ok(with_notes(draft, &set_aside, clipped))
+}
+
+/// Those of some rows that a model of the other values rules out.
+fn contradicted<'a>(others: &Draft, rows: &[Row<'a>], lonely: &[usize]) -> Result<Vec<Row<'a>>> {
+    let Some(gp) = others.around(lonely.iter().map(|row| rows[*row].x)) else {
+        return Ok(vec![]);
+    };
+    let mut found = vec![];
+    for row in lonely.iter().map(|row| rows[*row]) {
+        let prediction = gp.predict(row.x)?;
+        let own = row.sd.map(|sd| others.map.standardize_variance(sd * sd));
+        let error = others.map.standardize(row.value) - prediction.mean;
+        if is_impossible(error, prediction.variance + own.unwrap_or(gp.noise())) {
+            found.push(row);
+        }
+    }
+    Ok(found)
+}
+
+/// Says which values do not count as they were measured.
+fn with_notes(mut draft: Draft, set_aside: &[Row<'_>], clipped: Vec<Clipped>) -> Draft {
+    let measured = |evaluation: u64, value: f64| MeasuredValue { evaluation, value };
+    let mut values: Vec<MeasuredValue> =
+        set_aside.iter().map(|row| measured(row.evaluation, row.value)).collect();
+    values.sort_by_key(|one| one.evaluation);
+    draft.set_aside = values.iter().map(|one| one.evaluation).collect();
+    if !values.is_empty() {
+        draft.notes.push(ModelNote::SetAside { values });
+    }
+    let mut levels: Vec<f64> = clipped.iter().map(|one| one.counts_as).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    for counts_as in levels {
+        let same = clipped.iter().filter(|one| one.counts_as == counts_as);
+        let values = same.map(|one| measured(one.evaluation, one.value)).collect();
+        draft.notes.push(ModelNote::Clipped { values, counts_as });
+    }
+    draft.clipped = clipped;
+    draft
+}
