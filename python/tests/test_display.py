@@ -63,7 +63,7 @@ def test_the_bar_is_plain_text_without_tqdm(monkeypatch):
     shown.update(5.0, "3 done")
     shown.note("evaluation 3 failed")
     shown.close()
-    assert "5 of 20 spent, 3 done" in out.getvalue() and "evaluation 3 failed\n" in out.getvalue()
+    assert "5 of 20 spent, 3 done" in out.getvalue() and "evaluation 3 failed" in out.getvalue()
 
 
 @pytest.mark.parametrize("installed", [True, False])

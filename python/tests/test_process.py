@@ -118,7 +118,7 @@ def test_memory_stays_flat_over_searches(told):
     for _ in range(5):
         told.explain()
     before = used()
-    for _ in range(20):
+    for _ in range(15):
         told.explain()
     assert used() - before < 8e6
 

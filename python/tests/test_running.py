@@ -133,11 +133,11 @@ def test_several_outputs_and_learned_costs():
     study = uk.Study.open(None, problem)
     study.measures("cfd")(lambda x: {"lift": (x, 0.01), "drag": None if x > 0.9 else x * x})
     study.measures("mass")(lambda x: uk.Result(1 - x, cost=0.25))
-    study.run(evaluations=16)
+    study.run(evaluations=10)
     rows = study.evaluations("rows")
     assert all(row["spent"] < 0.2 for row in rows if row["measurement"] == "cfd"), "time is paid"
     assert all(row["spent"] == 0.25 for row in rows if row["measurement"] == "mass")
-    assert len(rows) == 16
+    assert len(rows) == 10
 
 
 def test_counts_and_time_end_a_run():
@@ -235,6 +235,8 @@ SCRIPT = textwrap.dedent(
     from conftest import beam, mass_of, deflection_of
 
     def slow(root, tip):
+        with open(sys.argv[1] + ".begun", "a") as begun:
+            begun.write(repr(root) + "\\n")
         time.sleep(0.3)
         return mass_of(root, tip)
 
@@ -263,6 +265,36 @@ def test_ctrl_c_waits_for_what_runs_and_loses_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0 and "KeyboardInterrupt" in errors
+    assert "interrupted: waiting for" in errors
     study = uk.Study.open(path)
-    assert not study.pending(), "what ran was recorded"
-    assert set(statuses(study)) <= {"completed", "withdrawn"}
+    begun = {float(line) for line in open(f"{path}.begun")}
+    recorded = {e["design"]["root"] for e in study._evaluations() if e["measurement"] == "mass" and e["values"]}
+    assert begun == recorded, "what ran was recorded"
+    assert set(statuses(study)) <= {"completed", "pending"}
+    with_functions(study).run(evaluations=5)
+    assert not study.pending()
+
+
+def test_an_interrupt_that_is_an_exception_winds_down_too():
+    """As in a thread, or where somebody else handles signals."""
+    study = with_functions(uk.Study.open(None, beam(), algorithm="sobol"))
+    with ThreadPoolExecutor(2) as pool:
+        driver = uk.running.begin(
+            study, budget=100, evaluations=None, wall_time=None, slots=2, trials=3, progress=False,
+            may_await=False,
+        )
+        noted = driver.show
+
+        def interrupting():
+            noted()
+            if driver.started == 5:
+                driver.show = noted
+                raise KeyboardInterrupt
+
+        driver.show = interrupting
+        uk.running.in_executor(driver, pool)
+        with pytest.raises(KeyboardInterrupt):
+            driver.summary()
+        study._handle.end_run()
+    assert study.run(budget=100).ending == "budget" and not study.pending()
+    assert study.spent <= 100

@@ -8,17 +8,19 @@ round to it.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
 import pickle
+import signal
+import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, RunError
@@ -334,7 +336,7 @@ class Pool:
 
     def __init__(self, driver: Driver, executor: Executor) -> None:
         self.driver, self.executor = driver, executor
-        self.arrivals: SimpleQueue[Arrival] = SimpleQueue()
+        self.arrivals: SimpleQueue[Arrival | None] = SimpleQueue()
         self.futures: dict[int, Future[Ended]] = {}
 
     def submit(self, job: Job) -> None:
@@ -365,6 +367,10 @@ class Pool:
 
     def fill(self) -> None:
         while (job := self.driver.next()) is not None:
+            if self.driver.broken is not None:
+                # Interrupted while it was chosen.
+                self.driver.leave(job)
+                return
             self.submit(job)
 
     def attend(self, arrival: Arrival) -> None:
@@ -404,33 +410,85 @@ class Pool:
                     return
                 time.sleep(PAUSE)
                 continue
-            self.attend(self.arrivals.get())
-            while not self.arrivals.empty():
-                self.attend(self.arrivals.get())
+            self.listen()
 
-    def wind_down(self) -> None:
-        """After Ctrl-C: what has not begun is cancelled, what runs is waited for."""
+    def listen(self) -> None:
+        """Waits until something has ended, and goes on with all that has."""
+        arrival = self.arrivals.get()
+        while True:
+            if arrival is not None:
+                self.attend(arrival)
+            if self.arrivals.empty():
+                return
+            arrival = self.arrivals.get()
+
+    def interrupt(self) -> None:
+        """After Ctrl-C: nothing is begun, what has not begun is cancelled."""
         driver = self.driver
         driver.broken = driver.broken or KeyboardInterrupt()
         for future in list(self.futures.values()):
             future.cancel()
-        if driver.running:
-            many = len(driver.running)
+        many = len(driver.running)
+        if many:
             driver.shown.note(
                 f"interrupted: waiting for {many} evaluation{'s' if many > 1 else ''}; interrupt again "
                 "to leave them to the next run"
             )
-        while driver.running:
-            self.attend(self.arrivals.get())
+        # Whoever waits for something to end looks again.
+        self.arrivals.put(None)
+
+    def wind_down(self) -> None:
+        """Waits for what runs. Where an exception has cut in, an arrival may have been lost."""
+        while any(not future.done() for future in list(self.futures.values())):
+            try:
+                arrival = self.arrivals.get(timeout=PAUSE)
+            except Empty:
+                continue
+            if arrival is not None:
+                self.attend(arrival)
+        while not self.arrivals.empty():
+            if (arrival := self.arrivals.get()) is not None:
+                self.attend(arrival)
+        for job in list(self.driver.running.values()):
+            self.driver.leave(job)
+
+
+@contextmanager
+def interrupts(pool: Pool) -> Iterator[None]:
+    """The first Ctrl-C winds a run down in good order; the second one is an exception, as always.
+
+    Only where nobody else handles it, and on the thread on which it arrives.
+    """
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield
+        return
+
+    def handle(*_: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pool.interrupt()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def in_executor(driver: Driver, executor: Executor) -> None:
     """Makes evaluations in an executor, as many at once as there are slots."""
     pool = Pool(driver, executor)
     try:
-        pool.work()
+        with interrupts(pool):
+            pool.work()
     except KeyboardInterrupt:
-        # A second one leaves what still runs; if this program stays, its values are recorded still.
+        if driver.broken is not None:
+            # The second one: what still runs is left. If this program stays, its values are recorded.
+            raise
+        pool.interrupt()
         pool.wind_down()
 
 
@@ -439,7 +497,9 @@ def check_executor(executor: Any, measures: Mapping[str, Measure]) -> None:
         raise TypeError(
             f"executor must be a concurrent.futures.Executor, not {kind(executor)}"
         )
-    if isinstance(executor, ProcessPoolExecutor):
+    # Whoever has one has imported it; we need not.
+    processes = sys.modules.get("concurrent.futures.process")
+    if processes is not None and isinstance(executor, processes.ProcessPoolExecutor):
         for name, measure in measures.items():
             try:
                 pickle.dumps(measure.function)
@@ -458,6 +518,8 @@ def slots_of(executor: Any) -> int:
 
 async def as_tasks(driver: Driver, executor: Executor | None) -> None:
     """Makes evaluations as tasks of the running loop; plain functions go to `executor`."""
+    import asyncio
+
     loop = asyncio.get_running_loop()
 
     async def make(job: Job) -> None:
