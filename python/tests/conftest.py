@@ -15,6 +15,14 @@ def beam() -> uk.Problem:
     )
 
 
+def plain() -> uk.Problem:
+    """The same between 0 and 1, for algorithms that measure everything at each design."""
+    return uk.Problem(
+        parameters={"root": uk.Real(0, 1), "tip": uk.Real(0, 1)},
+        objectives={"mass": uk.Minimise(cost=1), "deflection": uk.Minimise(cost=10)},
+    )
+
+
 def mixed() -> uk.Problem:
     return uk.Problem(
         parameters={
@@ -34,7 +42,7 @@ def mass_of(root, tip):
 
 
 def deflection_of(root, tip):
-    return 1e-3 / (root**3 + 0.2 * tip**2)
+    return 1e-3 / (root**3 + 0.2 * tip**2 + 1e-9)
 
 
 VALUE = {"mass": mass_of, "deflection": deflection_of}

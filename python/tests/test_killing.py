@@ -9,7 +9,6 @@ import textwrap
 import time
 
 import unyoke as uk
-from conftest import beam
 
 DRIVER = textwrap.dedent(
     """
@@ -17,13 +16,7 @@ DRIVER = textwrap.dedent(
     sys.path.insert(0, sys.argv[2])
     from concurrent.futures import ProcessPoolExecutor
     import unyoke as uk
-    from conftest import beam, mass_of, deflection_of
-
-    LOG = sys.argv[1] + ".log"
-
-    def logged(word):
-        with open(LOG, "a") as log:
-            log.write(word + "\\n")
+    from conftest import plain, mass_of, deflection_of
 
     def mass(root, tip):
         time.sleep(0.01)
@@ -34,7 +27,7 @@ DRIVER = textwrap.dedent(
         return deflection_of(root, tip)
 
     if __name__ == "__main__":
-        study = uk.Study.open(sys.argv[1], beam(), algorithm=sys.argv[3])
+        study = uk.Study.open(sys.argv[1], plain(), algorithm=sys.argv[3])
         study.measures("mass")(mass)
         study.measures("deflection")(deflection)
         with ProcessPoolExecutor(3) as pool:
@@ -105,17 +98,17 @@ def audit(study, seen, budget):
     assert not study.pending()
     assert all(evaluations[number] == evaluation for number, evaluation in seen.items())
     assert study.spent == sum(e["cost"] for e in evaluations) <= budget
-    assert budget - study.spent < 1, "it is used up"
+    assert budget - study.spent < 11, "no design fits into what is left"
     assert study.status()["late_results"] == 0
 
 
 def test_a_driver_that_is_killed_ten_times_loses_and_doubles_nothing(tmp_path):
     # Space-filling designs: what is tested is the record, not the choice.
     study, [ending, _], seen = kill_again_and_again(
-        tmp_path, algorithm="sobol", budget=1100, kills=10
+        tmp_path, algorithm="sobol", budget=1130, kills=10
     )
-    audit(study, seen, 1100)
-    assert ending == "budget" and len(study._evaluations()) == 200
+    audit(study, seen, 1130)
+    assert ending == "budget" and len(study._evaluations()) >= 200
 
 
 def test_what_a_killed_driver_had_begun_is_made_again_at_once(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 import unyoke as uk
 import unyoke.importers
-from conftest import advance, beam, deflection_of, mass_of, with_functions
+from conftest import advance, beam, deflection_of, mass_of, plain, with_functions
 
 pytestmark = pytest.mark.long
 
@@ -33,7 +33,7 @@ def timed(work, times):
 def test_figure_overhead_of_a_suggestion():
     """With space-filling designs nothing is computed: what is left is the way there and back."""
     for count in (20, 300):
-        study = uk.Study.open(None, beam(), algorithm="sobol")
+        study = uk.Study.open(None, plain(), algorithm="sobol")
         advance(study, count)
         whole = timed(lambda: study.withdraw(study.ask()), 200)
         alone = timed(study._handle.position, 200)

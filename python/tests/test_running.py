@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 import unyoke as uk
-from conftest import beam, deflection_of, mass_of, mixed, with_functions
+from conftest import beam, deflection_of, mass_of, plain, with_functions
 
 
 def statuses(study):
@@ -277,7 +277,7 @@ def test_ctrl_c_waits_for_what_runs_and_loses_nothing(tmp_path):
 
 def test_an_interrupt_that_is_an_exception_winds_down_too():
     """As in a thread, or where somebody else handles signals."""
-    study = with_functions(uk.Study.open(None, beam(), algorithm="sobol"))
+    study = with_functions(uk.Study.open(None, plain(), algorithm="sobol"))
     with ThreadPoolExecutor(2) as pool:
         driver = uk.running.begin(
             study, budget=100, evaluations=None, wall_time=None, slots=2, trials=3, progress=False,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import unyoke as uk
-from conftest import beam, mass_of, mixed, with_functions
+from conftest import beam, mass_of, mixed, plain, with_functions
 
 GOOD = {"root": 0.12, "tip": 0.01}
 
@@ -130,7 +130,7 @@ WRONG_RETURNS = [
 @pytest.mark.parametrize("executor", [None, ThreadPoolExecutor], ids=["this thread", "threads"])
 @pytest.mark.parametrize("what, function", WRONG_RETURNS, ids=[w[0] for w in WRONG_RETURNS])
 def test_what_a_function_must_not_return_ends_the_run_and_leaves_the_evaluation(what, function, executor):
-    study = with_functions(uk.Study.open(None, beam(), algorithm="sobol"))
+    study = with_functions(uk.Study.open(None, plain(), algorithm="sobol"))
     study.measures("mass")(function)
     with pytest.raises(uk.RunError, match="the function for mass returned"):
         if executor is None:

@@ -87,7 +87,10 @@ def is_blank(value: Any) -> bool:
         return True
     if type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value or getattr(value, "dtype", None) is not None and bool(value != value)
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
 
 
 def results(data: Any, problem: Problem, *, ignore_others: bool) -> list[dict[str, Any]]:
@@ -151,12 +154,12 @@ def results_in_row(place: int, row: Mapping[str, Any], problem: Problem) -> list
 
 
 def designs_of(data: Any, problem: Problem) -> list[dict[str, Any]]:
-    """Designs from a frame, rows, columns, one design, or an array with a column for each parameter."""
+    """Designs from a frame, rows, columns, one design, or an array with a column for each parameter.
+
+    Values of outputs may stand beside them, as in frames of results, and are passed over.
+    """
     parameters = list(problem.parameters)
-    if isinstance(data, Mapping) and not any(
-        isinstance(value, (list, tuple)) or hasattr(value, "__array__") and getattr(value, "shape", ()) != ()
-        for value in data.values()
-    ):
+    if isinstance(data, Mapping) and not any(map(is_column, data.values())):
         return [problem.design(data)]
     shape = getattr(data, "shape", None)
     if shape is not None and not hasattr(data, "columns"):
@@ -166,14 +169,18 @@ def designs_of(data: Any, problem: Problem) -> list[dict[str, Any]]:
                 f"its shape is {tuple(shape)}"
             )
         return [problem.design(dict(zip(parameters, row))) for row in data.tolist()]
-    rows = rows_of(data)
+    others = {name + end for name in problem.outputs for end in ("", ERROR)}
     designs = []
-    for place, row in enumerate(rows):
+    for place, row in enumerate(rows_of(data)):
         try:
-            designs.append(problem.design({n: v for n, v in row.items() if n in parameters or not hasattr(data, "columns")}))
+            designs.append(problem.design({n: v for n, v in row.items() if n not in others}))
         except (DataError, TypeError) as error:
             raise type(error)(f"row {place}: {error}") from None
     return designs
+
+
+def is_column(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or getattr(value, "shape", ()) != ()
 
 
 def evaluation_columns(evaluations: list[dict[str, Any]], problem: Problem) -> dict[str, list[Any]]:

@@ -266,8 +266,8 @@ class Problem:
     >>> Problem(parameters={"root": Real(2, 1)}, objectives={"mass": Minimise(cost=-1)})
     Traceback (most recent call last):
     ...
-    unyoke.errors.ProblemError: parameters['root'].low: must be at most high
-    measurements['mass'].cost: must be positive and finite
+    unyoke.errors.ProblemError: parameters['root'].low: is 2, above high, which is 1
+    measurements['mass'].cost: ...
     """
 
     def __init__(
