@@ -98,7 +98,9 @@ fn build(profile: Profile) -> Result<PathBuf, String> {
         Profile::Dev => ("dev", "debug"),
         Profile::Release => ("release", "release"),
     };
-    run(&mut cargo(&["build", "--package=unyoke-cli", "--profile", name]))?;
+    // Both packages are named so that features are the same as below, and nothing is compiled twice.
+    let packages = ["--package=unyoke-cli", "--package=unyoke-python", "--bin=unyoke"];
+    run(cargo(&["build", "--profile", name]).args(packages))?;
     let scripts = package().join("unyoke.data/scripts");
     install_program(&root().join("target").join(folder).join("unyoke"), &scripts)?;
     let environment = environment()?;
