@@ -4,10 +4,14 @@
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
 //! - `cargo xtask soak [SEED]`: studies whose processes are killed and stopped again and again.
+//! - `cargo xtask wheel`: the Python package, module and program in one wheel.
+//! - `cargo xtask python`: the tests of the Python package, which `test` runs as well.
+//! - `cargo xtask python-long`: those that install much or take long.
 
 mod command;
 mod bench;
 mod postgres;
+mod python;
 mod test;
 
 use std::process::ExitCode;
@@ -41,7 +45,11 @@ fn main() -> ExitCode {
             let seed = format!("{SEED}={seed}");
             postgres::with(&[&["env", seed.as_str()], SOAK.as_slice()].concat())
         }
-        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak [SEED]"
+        ["wheel"] => python::wheel(),
+        ["python"] => python::test(),
+        ["python-long"] => python::test_long(),
+        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak [SEED] | \
+                  wheel | python | python-long"
             .to_owned()),
     };
     match outcome {

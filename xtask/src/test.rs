@@ -1,7 +1,8 @@
-//! The one test command: formatting, lints, documentation, tests.
+//! The one test command: formatting, lints, documentation, tests, and those of the Python package.
 
 use crate::command::{Outcome, cargo, run};
 use crate::postgres::Postgres;
+use crate::python;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Outcome {
         let server = Postgres::start()?;
         run(server.show(&mut cargo(&["test", "--workspace", "--no-fail-fast"])))
     })?;
+    step("Python", python::test)?;
     eprintln!("\nall gates passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -20,15 +20,15 @@ mod runner;
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
-pub use opening::{Looked, Opened};
+pub use opening::{Looked, Opened, apply_prices_and_wishes, difference};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
     supervise,
 };
 pub use runner::{
     BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
-    Summary, Underway, claim_by_hand, is_gone,
+    Summary, Underway, Worker, claim_by_hand, is_gone,
 };
 pub use study_file::{
-    Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, schema, template,
+    Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, initial_config, schema, template,
 };

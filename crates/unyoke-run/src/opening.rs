@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unyoke::{Cost, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
+use unyoke::{Config, Cost, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
 use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
@@ -47,8 +47,7 @@ impl StudyFile {
         journal.append(0, &records).map_err(unyoke::Error::from)?;
         let mut study = Study::open(journal)?;
         self.check_problem(study.problem())?;
-        self.take_over_prices(&mut study)?;
-        let amended = self.take_over_wishes(&mut study)?;
+        let amended = apply_prices_and_wishes(&mut study, &self.problem, &self.config)?;
         Ok(Looked { study, store, amended })
     }
 
@@ -82,25 +81,6 @@ impl StudyFile {
         try_to_write(&folder_of(&self.runs))
     }
 
-    fn take_over_prices<J: Journal>(&self, study: &mut Study<J>) -> Result<()> {
-        for Measurement { name, cost, .. } in &self.problem.measurements {
-            if study.cost(name)? != cost {
-                study.set_cost(name, cost.clone())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the wishes of the file those of the study; whether that was a change.
-    fn take_over_wishes<J: Journal>(&self, study: &mut Study<J>) -> Result<bool> {
-        let wishes = self.config.wishes();
-        let is_new = study.config().wishes() != wishes;
-        if is_new {
-            study.amend(wishes)?;
-        }
-        Ok(is_new)
-    }
-
     /// The study of this file, begun if need be. Costs and wishes that were changed in the file are
     /// from now on those of the study.
     pub fn open_or_create(&self) -> Result<Opened> {
@@ -108,8 +88,7 @@ impl StudyFile {
             Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create()?,
             opened => opened?,
         };
-        self.take_over_prices(&mut opened.study)?;
-        self.take_over_wishes(&mut opened.study)?;
+        apply_prices_and_wishes(&mut opened.study, &self.problem, &self.config)?;
         Ok(opened)
     }
 
@@ -137,9 +116,7 @@ impl StudyFile {
 
     /// Fails if the study is about something else. Prices may differ: they may change.
     fn check_problem(&self, begun: &Problem) -> Result<()> {
-        let Some(what) = difference(&without_costs(&self.problem), &without_costs(begun)) else {
-            return Ok(());
-        };
+        let Some(what) = difference(&self.problem, begun) else { return Ok(()) };
         let (path, location) = (self.path().to_owned(), self.store.to_string());
         Err(Error::OtherProblem { path, location, what })
     }
@@ -152,8 +129,29 @@ fn try_to_write(folder: &Path) -> Result<()> {
     tempfile::tempfile_in(folder).map(drop).map_err(Error::io(folder))
 }
 
-/// The first thing in which two problems differ.
-fn difference(now: &Problem, begun: &Problem) -> Option<String> {
+/// Makes the prices of `problem` and the wishes in `config` those of the study; whether these wishes are
+/// new. Whatever else differs stays as it was begun.
+pub fn apply_prices_and_wishes<J: Journal>(
+    study: &mut Study<J>,
+    problem: &Problem,
+    config: &Config,
+) -> Result<bool> {
+    for Measurement { name, cost, .. } in &problem.measurements {
+        if study.cost(name)? != cost {
+            study.set_cost(name, cost.clone())?;
+        }
+    }
+    let wishes = config.wishes();
+    let is_new = study.config().wishes() != wishes;
+    if is_new {
+        study.amend(wishes)?;
+    }
+    Ok(is_new)
+}
+
+/// The first thing in which two problems differ, as in `parameter "x"`. Prices may: they may change.
+pub fn difference(now: &Problem, begun: &Problem) -> Option<String> {
+    let (now, begun) = (&without_costs(now), &without_costs(begun));
     let count = now.parameters.len().max(begun.parameters.len());
     let parameter = (0..count).find(|i| now.parameters.get(*i) != begun.parameters.get(*i));
     if let Some(i) = parameter {

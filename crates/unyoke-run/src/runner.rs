@@ -10,6 +10,7 @@ mod progress;
 mod limits;
 mod asking;
 mod owner;
+mod worker;
 mod step;
 
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ pub use failing::{Failing, Log};
 pub use limits::Limits;
 pub use owner::{BY_HAND, claim_by_hand, is_gone};
 pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
+pub use worker::Worker;
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.

@@ -24,7 +24,7 @@ mod measurements;
 mod places;
 mod initial;
 
-pub use initial::InitialPrice;
+pub use initial::{InitialPrice, initial_config};
 pub use settings::{Budget, MeasurementRun, RunSettings};
 
 use places::Written;

@@ -44,7 +44,7 @@ pub use front::{ForecastView, FrontView, PointView, best_for, front};
 pub use model::{ModelView, models};
 pub use output::{OutputView, Wish, has_values, outputs};
 pub use prospect::{AppraisalView, Improvement, ProspectView};
-pub use report::{Background, StudyReport};
+pub use report::{Background, StudyReport, measured};
 pub use status::{
     Custody, MeasurementStatus, OutputStatus, PendingView, Plan, StatusView, Worker, status,
 };

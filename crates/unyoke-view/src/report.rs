@@ -5,6 +5,8 @@ mod past;
 mod pictures;
 mod page;
 
+pub use past::measured;
+
 use serde::{Deserialize, Serialize};
 use unyoke::{Journal, Measurement, Parameter, Record, Study, Suggestion};
 

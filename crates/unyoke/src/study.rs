@@ -552,6 +552,11 @@ impl<J: Journal> Study<J> {
         self.engine().forecast(design)
     }
 
+    /// Like [`Study::forecast`] for many designs, with one fit of the models.
+    pub fn forecasts(&self, designs: &[Design]) -> Result<Vec<FrontPoint>> {
+        self.engine().forecasts(designs)
+    }
+
     /// How far the model of each output can be trusted: every value compared with what the model
     /// expects of it from all the others. Outputs that are formulas have no model.
     pub fn model_checks(&self) -> Result<Vec<ModelCheck>> {

@@ -67,6 +67,12 @@ impl Failing {
         }
     }
 
+    /// The first measurement without which an output cannot be had, if whatever gives the output was
+    /// made `trials` times in vain. `layout` is where commands left what they wrote.
+    pub fn find<J: Journal>(study: &Study<J>, layout: &Layout, trials: usize) -> Option<Self> {
+        indispensable(study, trials).map(|measurement| Self::of(study, layout, measurement))
+    }
+
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self.lacking.is_empty() {

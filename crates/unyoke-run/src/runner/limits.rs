@@ -27,7 +27,8 @@ impl<'a> Limits<'a> {
 
     /// The same where commands are run, which may be broken. The evaluations in `by_hand` say nothing
     /// about them.
-    pub(super) fn with_trials(self, by_hand: Vec<u64>) -> Self {
+    #[must_use]
+    pub fn with_trials(self, by_hand: Vec<u64>) -> Self {
         Self { trials: Some(by_hand), ..self }
     }
 
@@ -51,7 +52,7 @@ impl<'a> Limits<'a> {
     }
 
     /// Whether another evaluation of this measurement may run here now.
-    pub(super) fn has_slot(&self, measurement: usize) -> bool {
+    pub fn has_slot(&self, measurement: usize) -> bool {
         let here = self.running.iter().filter(|running| **running == measurement).count();
         let most = self.run.measurements.get(measurement).and_then(|run| run.slots);
         self.running.len() < self.run.slots && most.is_none_or(|most| here < most)

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use unyoke_store::{Lease, LeaseStatus, Store};
@@ -37,7 +38,7 @@ pub(super) struct Owner {
     pub(super) name: String,
     path: PathBuf,
     /// Locked as long as we live.
-    _file: File,
+    file: Mutex<Option<File>>,
     /// Whether the file remains when we leave.
     stays: bool,
 }
@@ -59,12 +60,17 @@ impl Owner {
         let path = folder.join(&name);
         // It gets its name when it is locked: otherwise others might take us for dead.
         let file = file.persist_noclobber(&path).map_err(|error| Error::io(&path)(error.error))?;
-        Ok(Self { name, path, _file: file, stays: false })
+        Ok(Self { name, path, file: Mutex::new(Some(file)), stays: false })
     }
 
     /// Leaves the file behind, so that others see that leases of this name have no owner any more.
     pub(super) fn leave_leases(&mut self) {
         self.stays = true;
+    }
+
+    /// Closes the locked file and nothing else, as a process must that was forked off.
+    pub(super) fn close_file(&self) {
+        drop(self.file.try_lock().map(|mut file| file.take()));
     }
 }
 

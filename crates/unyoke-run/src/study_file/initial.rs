@@ -67,11 +67,7 @@ impl StudyFile {
     /// # Ok::<(), unyoke_run::StudyFileError>(())
     /// ```
     pub fn initial_config(&self) -> Config {
-        let mut config = self.config.clone();
-        if let (None, Some(budget)) = (config.initial.designs, self.budget.cost) {
-            config.initial.designs = affordable(&config, &self.problem, budget);
-        }
-        config
+        initial_config(&self.config, &self.problem, self.budget.cost)
     }
 
     /// What the initial design costs.
@@ -108,6 +104,16 @@ impl StudyFile {
         }
         config == *study.config() && self.seed == study.seed()
     }
+}
+
+/// The settings with which a study of `problem` begins that may spend `budget`; see
+/// [`StudyFile::initial_config`].
+pub fn initial_config(config: &Config, problem: &Problem, budget: Option<f64>) -> Config {
+    let mut config = config.clone();
+    if let (None, Some(budget)) = (config.initial.designs, budget) {
+        config.initial.designs = affordable(&config, problem, budget);
+    }
+    config
 }
 
 /// The number of initial designs where money does not matter.

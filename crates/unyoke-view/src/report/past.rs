@@ -60,7 +60,7 @@ fn moment(records: &[Record]) -> unyoke::Result<Past> {
 
 /// Values of all objectives at designs where all that are not formulas were measured, the last one of
 /// each.
-pub(super) fn measured<J: Journal>(study: &Study<J>) -> unyoke::Result<Vec<Vec<f64>>> {
+pub fn measured<J: Journal>(study: &Study<J>) -> unyoke::Result<Vec<Vec<f64>>> {
     let objectives: Vec<(usize, &Output)> = study.problem().objectives().collect();
     let mut designs: Vec<(&Design, Vec<Option<f64>>)> = vec![];
     for evaluation in study.evaluations() {

@@ -12,11 +12,14 @@ use crate::front::{FrontView, PointView};
 use crate::output::OutputView;
 use crate::words::short;
 
-impl StudyReport {
-    /// The predicted front and what was measured; `None` without values, or with one objective.
-    pub fn trade_offs_picture(&self) -> Option<Picture> {
+impl FrontView {
+    /// The front with designs at which all objectives were `measured`
+    /// ([`measured`](crate::measured())); `None` with one objective.
+    pub fn picture(&self, measured: &[Vec<f64>]) -> Option<Picture> {
         let objectives: Vec<&OutputView> = self.objectives().collect();
-        let front = self.front.as_ref().filter(|_| objectives.len() > 1)?;
+        if objectives.len() < 2 {
+            return None;
+        }
         let forecast = |point: &PointView, objective: &OutputView| {
             point.outputs.get(&objective.name).map_or([f64::NAN; 2], |f| [f.mean, f.sd])
         };
@@ -25,9 +28,16 @@ impl StudyReport {
         };
         Some(trade_offs_figure(&TradeOffs {
             objectives: objectives.iter().map(|objective| objective.title()).collect(),
-            predicted: front.points.iter().map(predicted).collect(),
-            measured: self.measured.clone(),
+            predicted: self.points.iter().map(predicted).collect(),
+            measured: measured.to_vec(),
         }))
+    }
+}
+
+impl StudyReport {
+    /// The predicted front and what was measured; `None` without values, or with one objective.
+    pub fn trade_offs_picture(&self) -> Option<Picture> {
+        self.front.as_ref().and_then(|front| front.picture(&self.measured))
     }
 
     /// The designs of the front side by side; `None` without values.
@@ -71,10 +81,6 @@ impl StudyReport {
         });
         let predicted: Vec<Predicted> = predicted.collect();
         (!predicted.is_empty()).then(|| predictions_figure(&predicted))
-    }
-
-    fn objectives(&self) -> impl Iterator<Item = &OutputView> {
-        self.outputs.iter().filter(|output| output.is_objective())
     }
 
     pub(super) fn measurement_names(&self) -> Vec<String> {

@@ -65,6 +65,14 @@ impl Engine<'_> {
         self.front_point(&self.model(Basis::Known)?, &x)
     }
 
+    /// See [`Study::forecasts`](crate::Study::forecasts).
+    pub(crate) fn forecasts(&self, designs: &[Design]) -> Result<Vec<FrontPoint>> {
+        let encoded = designs.iter().map(|design| self.history.space.encode(design));
+        let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
+        let model = self.model(Pending::Ignored)?;
+        encoded.iter().map(|x| self.front_point(&model, x)).collect()
+    }
+
     /// See [`Study::score`](crate::Study::score).
     pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
         let model = self.model(Basis::Expected)?;

@@ -1,0 +1,430 @@
+//! The class that Python calls. Every method lets go of the interpreter first, and takes and gives
+//! JSON; the Python class `Study` around it gives these names and shapes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use numpy::{PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use serde::Serialize;
+use unyoke::{Cost, Design, Journal, Problem, Study, Wishes};
+use unyoke_run::{Limits, is_gone};
+use unyoke_store::{LeaseStatus, Store};
+use unyoke_view::{
+    Background, Custody, FrontView, Plan, StudyReport, Worker, best_for, evaluations,
+    explain_design, explanation, front, has_values, measured, models, status,
+};
+
+use crate::error::{Failure, Result};
+use crate::place::Found;
+use crate::running;
+use crate::state::State;
+use crate::threads::compute;
+use crate::written;
+
+/// Fails with all that is wrong with a problem; otherwise gives it as journals have it.
+#[pyfunction]
+pub(crate) fn check_problem(py: Python<'_>, problem: &str) -> PyResult<String> {
+    Ok(py.detach(|| -> Result<String> {
+        let problem: Problem = serde_json::from_str(problem)?;
+        problem.check()?;
+        json(&problem)
+    })?)
+}
+
+/// Settings with the defaults of new studies where nothing is said.
+#[pyfunction]
+pub(crate) fn with_defaults(settings: &str) -> PyResult<String> {
+    let settings = serde_json::from_str(settings).map_err(Failure::Json)?;
+    Ok(json(&written::with_defaults(settings)?)?)
+}
+
+/// The picture of a front as SVG; none with one objective.
+#[pyfunction]
+pub(crate) fn front_picture(
+    py: Python<'_>,
+    front: &str,
+    measured: Vec<Vec<f64>>,
+) -> PyResult<Option<String>> {
+    Ok(py.detach(|| -> Result<Option<String>> {
+        let front: FrontView = serde_json::from_str(front)?;
+        Ok(front.picture(&measured).map(|picture| picture.svg()))
+    })?)
+}
+
+/// A study.
+#[pyclass(frozen, weakref, module = "unyoke._engine")]
+pub(crate) struct Handle {
+    state: State,
+}
+
+#[pymethods]
+impl Handle {
+    /// A new study in memory.
+    #[staticmethod]
+    fn in_memory(py: Python<'_>, beginning: &str) -> PyResult<Self> {
+        Self::found(py, || Found::in_memory(&written::beginning(beginning)?))
+    }
+
+    /// The study at a place, begun there if need be and if it is known with what.
+    #[staticmethod]
+    #[pyo3(signature = (place, beginning = None))]
+    fn at(py: Python<'_>, place: &str, beginning: Option<&str>) -> PyResult<Self> {
+        Self::found(py, || {
+            let beginning = beginning.map(written::beginning).transpose()?;
+            Found::at(place, beginning.as_ref())
+        })
+    }
+
+    /// The study of a study file, begun if need be.
+    #[staticmethod]
+    fn of_file(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Self::found(py, || Found::of_file(&path))
+    }
+
+    /// Name, place, budget and seed.
+    fn description(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |found| {
+            json(&Description {
+                name: found.name.clone(),
+                store: found.location.clone(),
+                file: found.file.as_ref().map(|file| file.display().to_string()),
+                budget: found.budget.cost,
+                evaluations: found.budget.evaluations.clone(),
+                wall_time: found.budget.wall_time.map(|time| time.as_secs_f64()),
+                slots: found.run.slots,
+                seed: found.study.seed(),
+                config: serde_json::to_value(found.study.config())?,
+                commands: commands(found),
+            })
+        })
+    }
+
+    /// The problem, as journals have it.
+    fn problem(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |found| {
+            let mut problem = found.study.problem().clone();
+            for measurement in &mut problem.measurements {
+                measurement.cost = found.study.cost(&measurement.name)?.clone();
+            }
+            json(&problem)
+        })
+    }
+
+    /// What was spent, and that together with what is under way.
+    fn spent(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
+        self.read(py, |found| Ok((found.study.spent(), found.study.committed())))
+    }
+
+    /// How many events there are.
+    fn position(&self, py: Python<'_>) -> PyResult<u64> {
+        self.read(py, |found| Ok(found.study.position()))
+    }
+
+    /// Whether there is any value.
+    fn has_values(&self, py: Python<'_>) -> PyResult<bool> {
+        self.read(py, |found| Ok(has_values(&found.study)))
+    }
+
+    /// Asks what to evaluate next, for somebody who does it by hand.
+    fn ask(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(py.detach(|| json(&running::ask(&self.state)?))?)
+    }
+
+    /// What would be asked for, and why.
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |study, found| {
+            let limits = Limits::new(&found.budget, &found.run, vec![]);
+            let allowed = study.suggest_where(|study, which| limits.permission(study, which))?;
+            json(&explanation(study, allowed.as_ref(), found.stop.as_ref())?)
+        })
+    }
+
+    /// What is expected of designs, and what measuring them is worth.
+    fn explain_designs(&self, py: Python<'_>, designs: &str) -> PyResult<String> {
+        let designs: Vec<Design> = serde_json::from_str(designs).map_err(Failure::Json)?;
+        self.view(py, |study, _| {
+            require_values(study)?;
+            let explained = designs.into_iter().map(|design| explain_design(study, design));
+            json(&explained.collect::<unyoke::Result<Vec<_>>>()?)
+        })
+    }
+
+    /// Records what came out of an evaluation.
+    #[pyo3(signature = (evaluation, outcome, replace))]
+    fn tell(&self, py: Python<'_>, evaluation: u64, outcome: &str, replace: bool) -> PyResult<()> {
+        let outcome: written::WrittenOutcome =
+            serde_json::from_str(outcome).map_err(Failure::Json)?;
+        self.write(py, |found| {
+            let asked = written::asked_design(&found.study, evaluation)?;
+            let outcome = outcome.outcome(&asked);
+            match replace {
+                true => found.study.replace_failure(evaluation, outcome)?,
+                false => found.study.tell(evaluation, outcome)?,
+            }
+            running::give_back(&found.store, evaluation)
+        })
+    }
+
+    /// Takes an evaluation back.
+    fn withdraw(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
+        self.write(py, |found| {
+            found.study.withdraw(evaluation)?;
+            running::give_back(&found.store, evaluation)
+        })
+    }
+
+    /// Makes a failed evaluation pending again.
+    fn retry(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
+        self.write(py, |found| Ok(found.study.retry(evaluation)?))
+    }
+
+    /// Records results from elsewhere, all or none; how many of them are new.
+    fn add(&self, py: Python<'_>, results: &str) -> PyResult<usize> {
+        self.write(py, |found| {
+            let results = written::results(results, found.study.problem())?;
+            Ok(found.study.tell_missing_results(&results)?.len())
+        })
+    }
+
+    /// Changes what a measurement costs.
+    fn set_cost(&self, py: Python<'_>, measurement: &str, cost: &str) -> PyResult<()> {
+        let cost: Cost = serde_json::from_str(cost).map_err(Failure::Json)?;
+        self.write(py, |found| Ok(found.study.set_cost(measurement, cost)?))
+    }
+
+    /// Changes what is wanted.
+    fn amend(&self, py: Python<'_>, wishes: &str) -> PyResult<()> {
+        let wishes: Wishes = serde_json::from_str(wishes).map_err(Failure::Json)?;
+        self.write(py, |found| Ok(found.study.amend(wishes)?))
+    }
+
+    /// How the study stands.
+    fn status(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |found| {
+            let plan = Plan {
+                name: found.name.clone(),
+                store: found.location.clone(),
+                budget: found.budget.cost,
+                evaluations: found.budget.evaluations.clone(),
+                wall_time: found.budget.wall_time.map(|time| time.as_secs_f64()),
+            };
+            json(&status(&found.study, plan, &custody(found)?)?)
+        })
+    }
+
+    /// All evaluations.
+    fn evaluations(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |found| json(&evaluations(&found.study)))
+    }
+
+    /// Values of all objectives at designs where all of them are known.
+    fn measured(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
+        self.read(py, |found| Ok(measured(&found.study)?))
+    }
+
+    /// How far the models can be trusted.
+    fn models(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |study, _| json(&models(study)?))
+    }
+
+    /// The predicted front.
+    fn front(&self, py: Python<'_>, count: usize) -> PyResult<String> {
+        self.view(py, |study, _| {
+            require_values(study)?;
+            json(&front(study, count)?)
+        })
+    }
+
+    /// The design that is best for these weights, as a front of one.
+    fn best(&self, py: Python<'_>, weights: Vec<f64>) -> PyResult<String> {
+        self.view(py, |study, _| {
+            require_values(study)?;
+            json(&best_for(study, &weights)?)
+        })
+    }
+
+    /// Means and standard deviations of all outputs, a row for each design.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        designs: &str,
+    ) -> PyResult<[Bound<'py, PyArray2<f64>>; 2]> {
+        let designs: Vec<Design> = serde_json::from_str(designs).map_err(Failure::Json)?;
+        let (means, deviations, width) = py.detach(|| -> Result<_> {
+            let study = self.state.snapshot()?;
+            require_values(&study)?;
+            let points = compute(|| study.forecasts(&designs))??;
+            let forecasts = || points.iter().flat_map(|point| &point.outputs);
+            let means: Vec<f64> = forecasts().map(|forecast| forecast.mean).collect();
+            let deviations: Vec<f64> = forecasts().map(|forecast| forecast.sd).collect();
+            Ok((means, deviations, study.problem().outputs.len()))
+        })?;
+        let shape = [designs.len(), width];
+        let array = |values: Vec<f64>| numpy::PyArray1::from_vec(py, values).reshape(shape);
+        Ok([array(means)?, array(deviations)?])
+    }
+
+    /// The study as a page of HTML.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |study, found| {
+            let background = Background {
+                name: found.name.clone(),
+                study_file: found.file.as_ref().map(|file| file.display().to_string()),
+                store: found.location.clone(),
+                budget: found.budget.cost,
+            };
+            let records = found.store.read(0)?;
+            let limits = Limits::new(&found.budget, &found.run, vec![]);
+            let allowed = study.suggest_where(|study, which| limits.permission(study, which))?;
+            let report = StudyReport::new(study, &records, background, allowed.as_ref())?;
+            Ok(report.page().html())
+        })
+    }
+
+    /// Begins to make evaluations in this program.
+    fn begin_run(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.state.begin_work())?)
+    }
+
+    /// What a run makes next that makes these evaluations now.
+    fn next(&self, py: Python<'_>, run: &str, running: Vec<u64>) -> PyResult<String> {
+        Ok(py.detach(|| -> Result<String> {
+            let (budget, run) = self.state.with(|found| written::run(run, found))?;
+            json(&running::next(&self.state, &budget, &run, &running)?)
+        })?)
+    }
+
+    /// Records what came out of an evaluation of a run. False if it was too late.
+    fn finish(&self, py: Python<'_>, evaluation: u64, outcome: &str) -> PyResult<bool> {
+        let outcome = serde_json::from_str(outcome).map_err(Failure::Json)?;
+        Ok(py.detach(|| running::finish(&self.state, evaluation, outcome))?)
+    }
+
+    /// Leaves an evaluation of a run to others, or to a later run.
+    fn leave(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
+        Ok(py.detach(|| -> Result<()> { Ok(self.state.worker()?.release(evaluation)?) })?)
+    }
+
+    /// Gives back what the run did not finish.
+    fn end_run(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.state.end_work())?)
+    }
+
+    /// Closes the study.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.state.close())?)
+    }
+
+    /// Called in a process that was just forked off.
+    fn forget(&self) {
+        self.state.forget();
+    }
+}
+
+/// What a study is called, where it is, and its settings.
+#[derive(Serialize)]
+struct Description {
+    name: Option<String>,
+    store: String,
+    file: Option<String>,
+    budget: Option<f64>,
+    evaluations: BTreeMap<String, u64>,
+    wall_time: Option<f64>,
+    slots: usize,
+    seed: u64,
+    config: serde_json::Value,
+    /// Measurements for which the study file has a command.
+    commands: Vec<String>,
+}
+
+impl Handle {
+    fn found(py: Python<'_>, find: impl FnOnce() -> Result<Found> + Send) -> PyResult<Self> {
+        let found = py.detach(|| compute(find)?)?;
+        Ok(Self { state: State::new(found) })
+    }
+
+    /// Looks at the study, with what others wrote.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Found) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| self.state.refreshed(|found| look(found)))?)
+    }
+
+    /// Changes the study.
+    fn write<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Found) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| self.state.refreshed(change))?)
+    }
+
+    /// Computes with the study as it is now, which can be used meanwhile.
+    fn view<T: Send>(
+        &self,
+        py: Python<'_>,
+        compute_with: impl FnOnce(&Study<Store>, &Surroundings) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        Ok(py.detach(|| {
+            let (study, surroundings) =
+                self.state.refreshed(|found| Ok((found.study.clone(), Surroundings::of(found))))?;
+            compute(|| compute_with(&study, &surroundings))?
+        })?)
+    }
+}
+
+/// What is known of a study beside its journal.
+struct Surroundings {
+    store: Store,
+    location: String,
+    file: Option<PathBuf>,
+    name: Option<String>,
+    budget: unyoke_run::Budget,
+    stop: Option<unyoke::Stop>,
+    run: unyoke_run::RunSettings,
+}
+
+impl Surroundings {
+    fn of(found: &Found) -> Self {
+        Self {
+            store: found.store.clone(),
+            location: found.location.clone(),
+            file: found.file.clone(),
+            name: found.name.clone(),
+            budget: found.budget.clone(),
+            stop: found.stop.clone(),
+            run: found.run.clone(),
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string(value)?)
+}
+
+fn require_values(study: &Study<Store>) -> Result<()> {
+    let reason = "there are no values yet, so nothing can be predicted";
+    if has_values(study) { Ok(()) } else { Err(Failure::Refused(reason.to_owned())) }
+}
+
+fn commands(found: &Found) -> Vec<String> {
+    let runs = found.run.measurements.iter().filter(|run| run.command.is_some());
+    runs.map(|run| run.measurement.clone()).collect()
+}
+
+/// Who works on what, by the leases of the study.
+fn custody(found: &Found) -> Result<Custody> {
+    let is_gone = |owner: &str| {
+        found.layout.as_ref().is_some_and(|layout| is_gone(layout, owner).unwrap_or(false))
+    };
+    let worker = |status: LeaseStatus| {
+        let has_owner = status.is_live() && !is_gone(&status.lease.owner);
+        let owner = has_owner.then(|| status.lease.owner.clone());
+        (status.lease.evaluation, Worker { owner, attempt: status.lease.attempt })
+    };
+    let workers = found.store.leases()?.into_iter().map(worker).collect();
+    Ok(Custody { workers, late_results: found.store.late()?.len() })
+}

@@ -1,0 +1,155 @@
+//! From what Python says to a study: in memory, in a file, in a database, or that of a study file.
+
+use std::path::{Path, PathBuf};
+
+use unyoke::{Config, JournalError, Problem, Study};
+use unyoke_run::{
+    Budget, Layout, MeasurementRun, Opened, RunSettings, StudyFile, apply_prices_and_wishes,
+    difference, initial_config,
+};
+use unyoke_store::{Location, Store};
+
+use crate::error::{Failure, Result};
+
+/// How often a measurement is tried that has never worked.
+pub(crate) const TRIALS: usize = 3;
+
+/// A study with what its journal does not hold.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) study: Study<Store>,
+    pub(crate) store: Store,
+    /// Where it is kept, without passwords.
+    pub(crate) location: String,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) name: Option<String>,
+    pub(crate) budget: Budget,
+    pub(crate) stop: Option<unyoke::Stop>,
+    pub(crate) run: RunSettings,
+    /// Where programs on this machine see each other; none in memory and in databases.
+    pub(crate) layout: Option<Layout>,
+}
+
+/// What a study is to be begun with.
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
+    pub(crate) problem: Problem,
+    pub(crate) config: Config,
+    pub(crate) seed: u64,
+    pub(crate) budget: Budget,
+}
+
+impl Found {
+    /// A new study in memory.
+    pub(crate) fn in_memory(beginning: &Beginning) -> Result<Self> {
+        let store = Store::memory();
+        let study = begin(beginning, store.clone())?;
+        Ok(Self::new(Opened { study, store }, "memory".to_owned(), beginning.budget.clone(), None))
+    }
+
+    /// The study at a place, begun there if need be and if it is known with what.
+    pub(crate) fn at(place: &str, beginning: Option<&Beginning>) -> Result<Self> {
+        let location = Location::parse(place)?;
+        let opened = match (open(&location), beginning) {
+            (Err(Failure::Run(error)), Some(beginning)) if is_missing(&error) => {
+                create(&location, beginning)?
+            }
+            (opened, _) => opened?,
+        };
+        let budget = beginning.map(|beginning| beginning.budget.clone()).unwrap_or_default();
+        let mut found = Self::new(opened, location.to_string(), budget, layout(&location));
+        if let Some(Beginning { problem, config, .. }) = beginning {
+            if let Some(what) = difference(problem, found.study.problem()) {
+                return Err(Failure::OtherProblem { what, location: found.location });
+            }
+            apply_prices_and_wishes(&mut found.study, problem, config)?;
+        }
+        Ok(found)
+    }
+
+    /// The study of a study file, begun if need be.
+    pub(crate) fn of_file(path: &Path) -> Result<Self> {
+        let file = StudyFile::read(path)?;
+        let opened = file.open_or_create()?;
+        Ok(Self {
+            study: opened.study,
+            store: opened.store,
+            location: file.store.to_string(),
+            file: Some(file.path().to_owned()),
+            layout: Some(Layout::new(&file.runs)),
+            name: file.name,
+            budget: file.budget,
+            stop: file.stop,
+            run: file.run,
+        })
+    }
+
+    fn new(opened: Opened, location: String, budget: Budget, layout: Option<Layout>) -> Self {
+        let Opened { study, store } = opened;
+        let measurements = (0..study.problem().measurements.len())
+            .map(|m| measurement_run(study.problem(), m))
+            .collect();
+        let run = RunSettings { slots: usize::MAX, trials: TRIALS, measurements };
+        let (file, name, stop) = (None, None, None);
+        Self { study, store, location, file, name, budget, stop, run, layout }
+    }
+}
+
+/// A measurement without a command: Python makes it.
+fn measurement_run(problem: &Problem, m: usize) -> MeasurementRun {
+    let measurement = &problem.measurements[m];
+    MeasurementRun {
+        measurement: measurement.name.clone(),
+        outputs: measurement.outputs.clone(),
+        command: None,
+        timeout: None,
+        retries: 0,
+        slots: None,
+        directory: PathBuf::new(),
+        env: Default::default(),
+    }
+}
+
+fn open(location: &Location) -> Result<Opened> {
+    let store = Store::open(location)?;
+    Ok(Opened { study: Study::open(store.clone())?, store })
+}
+
+fn is_missing(error: &unyoke_run::Error) -> bool {
+    matches!(error, unyoke_run::Error::Store(unyoke_store::Error::NoStudy { .. }))
+}
+
+/// Begins a study, unless somebody else does at the same moment: then that one counts.
+fn create(location: &Location, beginning: &Beginning) -> Result<Opened> {
+    // Nothing is left behind by a problem that makes no sense.
+    beginning.problem.check()?;
+    beginning.config.check(&beginning.problem)?;
+    let store = match Store::create(location) {
+        Err(unyoke_store::Error::StudyExists { .. }) => return open(location),
+        store => store?,
+    };
+    match begin(beginning, store.clone()) {
+        Err(Failure::Run(unyoke_run::Error::Study(unyoke::Error::Journal(
+            JournalError::Conflict { .. },
+        )))) => open(location),
+        study => Ok(Opened { study: study?, store }),
+    }
+}
+
+fn begin(beginning: &Beginning, store: Store) -> Result<Study<Store>> {
+    let Beginning { problem, config, seed, budget } = beginning;
+    problem.check()?;
+    let config = initial_config(config, problem, budget.cost);
+    Ok(Study::create(problem.clone(), config, *seed, store)?)
+}
+
+/// `beam.runs` beside `beam.db`, as for the study file `beam.toml`.
+fn layout(location: &Location) -> Option<Layout> {
+    match location {
+        Location::File(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            Some(Layout::new(path.with_extension("runs")))
+        }
+        Location::Postgres(_) => None,
+    }
+}
