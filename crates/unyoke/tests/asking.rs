@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use unyoke::{
     Algorithm, Config, Correlations, Design, Deterministic, Discretisation, Event, Failures,
     FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior, Lengthscales,
-    Measurement, MemoryJournal, Noise, Output, Parameter, Pending, Preference, Priors, Problem,
-    Scale, Search, Study, Units, Utility,
+    Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending, Preference, Priors,
+    Problem, Scale, Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
