@@ -289,7 +289,6 @@ impl Config {
             ("weights", self.weights),
             ("preference.weights", list),
             points,
-            ("pending.fantasies", self.pending.draws()),
             ("search.raw", self.search.raw),
             ("search.restarts", self.search.restarts),
             ("search.iterations", self.search.iterations),
@@ -792,7 +791,7 @@ pub enum Pending {
     /// Gains are averaged over so many draws of what all of them may return together, which takes so
     /// many times as long; see `docs/parallel.md`. Algorithms other than `auto`, `c-mokg`, `c-mokg-random` and `hvkg-exact` go
     /// by what is expected.
-    Fantasies(usize),
+    Fantasies(u16),
 }
 
 impl Pending {
@@ -804,7 +803,7 @@ impl Pending {
     pub(crate) fn draws(self) -> usize {
         match self {
             Self::Expected => 0,
-            Self::Fantasies(draws) => draws,
+            Self::Fantasies(draws) => draws.into(),
         }
     }
 }
@@ -910,7 +909,7 @@ mod tests {
             "per_measurement": {"f": 9223372036854775807}},
             "search": {"raw": 2000000, "restarts": 2000000, "iterations": 2000000},
             "front": {"population": 2000000, "generations": 2000000},
-            "discretisation": {"sobol": {"points": 2000000}}, "pending": {"fantasies": 2000000},
+            "discretisation": {"sobol": {"points": 2000000}},
             "preference": {"dirichlet": [1e-301]}}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let paths: Vec<String> =
@@ -919,7 +918,6 @@ mod tests {
             "initial.designs",
             "weights",
             "discretisation.sobol.points",
-            "pending.fantasies",
             "search.raw",
             "search.restarts",
             "search.iterations",

@@ -9,6 +9,7 @@
 use super::{Engine, PENDING, Step};
 use crate::error::Result;
 use crate::model::Model;
+use crate::model::subset::distinct;
 use crate::value::Acquisition;
 use crate::value::blend::Blend;
 use unyoke_math::random::Rng;
@@ -23,9 +24,12 @@ pub(super) struct Imagined {
 impl Engine<'_> {
     /// Draws of what is under way, all equally likely; none if nothing is, or if it counts as expected.
     pub(super) fn imagine(&self, model: &Model, step: &Step) -> Result<Vec<Imagined>> {
-        let mut imagined = vec![];
+        let (draws, mut imagined) = (self.normals_of_pending()?, vec![]);
+        if draws.is_empty() {
+            return Ok(imagined);
+        }
         let known = self.observed_and_pending()?;
-        for normals in self.normals_of_pending()? {
+        for normals in draws {
             let model = model.imagine(&normals)?;
             let mut found = self.look_at(&model, step.weights.clone(), &known)?;
             found.stakes = step.stakes.clone();
@@ -81,7 +85,7 @@ impl Engine<'_> {
                 designs.push(x)?;
             }
         }
-        Ok(designs.select(&crate::model::subset::distinct(&designs)))
+        Ok(designs.select(&distinct(&designs)))
     }
 }
 
