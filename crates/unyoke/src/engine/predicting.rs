@@ -69,7 +69,7 @@ impl Engine<'_> {
     pub(crate) fn forecasts(&self, designs: &[Design]) -> Result<Vec<FrontPoint>> {
         let encoded = designs.iter().map(|design| self.history.space.encode(design));
         let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
-        let model = self.model(Pending::Ignored)?;
+        let model = self.model(Basis::Known)?;
         encoded.iter().map(|x| self.front_point(&model, x)).collect()
     }
 
