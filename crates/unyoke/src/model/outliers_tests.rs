@@ -55,6 +55,7 @@ impl Seen {
             groups: vec![0, 1],
             rows: self.values.iter().enumerate().map(row).collect(),
             expected: Points::new(2),
+            pending: 0,
             known: None,
         }
     }
