@@ -3,8 +3,7 @@
 use std::fmt;
 
 use unyoke::{
-    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Pending,
-    Problem, Study,
+    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Problem, Study,
 };
 
 use super::StudyFile;
