@@ -46,8 +46,7 @@ impl From<Event> for Record {
 /// Evaluations are numbered from zero in the order in which they were asked for or imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-// The large one is the first event of a study, of which there is one.
-#[allow(clippy::large_enum_variant)]
+#[expect(clippy::large_enum_variant, reason = "the large one is there once in a journal")]
 pub enum Event {
     /// The study began; always the first event and never a later one.
     Created {
