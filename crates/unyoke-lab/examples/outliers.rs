@@ -78,7 +78,9 @@ fn compare(settings: &Settings, count: u32) -> Result<(), Box<dyn Error>> {
         for ((garbage, outliers), regrets) in kinds.iter().zip(&mut all) {
             let played =
                 Played { instance: &instance, target: &target, settings, deviations: &deviations };
-            regrets.push(played.play(*garbage, *outliers)?);
+            let found = played.play(*garbage, *outliers)?;
+            println!("{} {garbage:?} {outliers:?} {:.5} {:.5}", instance.id, found[0], found[1]);
+            regrets.push(found);
         }
     }
     println!("{}, {count} instances, to cost {}", settings.family, settings.max_cost);

@@ -208,10 +208,20 @@ fn standardizer(rows: &[Row<'_>]) -> Result<Standardizer> {
 
 fn standardised(dim: usize, rows: &[Row<'_>], map: &Standardizer) -> Result<Data> {
     let values: Vec<f64> = rows.iter().map(|row| map.standardize(row.value)).collect();
-    let variance = |row: &Row<'_>| row.sd.map(|sd| map.standardize_variance(sd * sd));
+    let variance = |row: &Row<'_>| row.sd.map(|sd| standardised_variance(map, sd));
     let variances: Vec<Option<f64>> = rows.iter().map(variance).collect();
     let points = Points::from_rows(dim, rows.iter().map(|row| row.x))?;
     Data::with_known_noise(&points, &values, &variances)
+}
+
+/// The variance that belongs to a standard error once values are standardised.
+pub(super) fn standardised_variance(map: &Standardizer, sd: f64) -> f64 {
+    let square = sd * sd;
+    match square.is_normal() {
+        true => map.standardize_variance(square),
+        // Of errors so large or small that their square is no number, only their ratio is.
+        false => (sd / map.scale()).powi(2).min(f64::MAX),
+    }
 }
 
 /// Fits hyper-parameters.

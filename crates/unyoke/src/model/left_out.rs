@@ -1,6 +1,6 @@
 //! What the model of each output expects of every value when it has not seen it.
 
-use super::fit::{Draft, modelled};
+use super::fit::{Draft, modelled, standardised_variance};
 use super::outliers::draft;
 use super::suspects::Clipped;
 use super::{Observed, Row};
@@ -66,7 +66,7 @@ fn set_aside(observed: &Observed<'_>, draft: &Draft, gp: &Gp) -> Result<Vec<SetA
     let rows = observed.rows.iter().filter(|row| draft.set_aside.contains(&row.evaluation));
     let compared = |row: &Row<'_>| -> Result<SetAside> {
         let prediction = gp.predict(row.x)?;
-        let own = row.sd.map(|sd| draft.map.standardize_variance(sd * sd));
+        let own = row.sd.map(|sd| standardised_variance(&draft.map, sd));
         let variance = prediction.variance + own.unwrap_or(gp.noise());
         let value = draft.map.standardize(row.value);
         let left_out = LeftOut { value, mean: prediction.mean, variance };
@@ -79,7 +79,10 @@ fn set_aside(observed: &Observed<'_>, draft: &Draft, gp: &Gp) -> Result<Vec<SetA
 fn evaluations(observed: &Observed<'_>, draft: &Draft, data: &Data) -> Vec<Vec<u64>> {
     let mut behind: HashMap<(Vec<u64>, bool), Vec<u64>> = HashMap::new();
     for row in observed.rows.iter().filter(|row| !draft.set_aside.contains(&row.evaluation)) {
-        behind.entry((key(row.x), row.sd.is_some())).or_default().push(row.evaluation);
+        // Clipped values that are doubted have noise of their own.
+        let mut doubted = draft.clipped.iter().filter(|one| one.is_doubted);
+        let has_own = row.sd.is_some() || doubted.any(|one| one.evaluation == row.evaluation);
+        behind.entry((key(row.x), has_own)).or_default().push(row.evaluation);
     }
     behind.values_mut().for_each(|numbers| numbers.sort_unstable());
     let rows = data.points().rows().zip(data.known_noise());

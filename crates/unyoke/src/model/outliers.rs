@@ -1,20 +1,21 @@
 //! Models that values far away from all others do not ruin.
 //!
-//! A value is suspect if a gap separates it from all others (`tails`). What becomes of it depends on
-//! the side and on its neighbours (`suspects`), and is decided at each step anew, from the values
-//! alone:
+//! A value is suspect if a gap separates it from all others (`tails`), or if it is unlike all its near
+//! neighbours. What becomes of it depends on the side and on the neighbours (`suspects`), and is
+//! decided at each step anew, from the values alone:
 //!
 //! - If near neighbours contradict it, it does not count at all: it is *set aside*. Neighbours that are
 //!   suspect themselves confirm it instead. A value on the good side of an objective may be what the
 //!   search is for: there, neighbours have to be nearer.
 //! - If it is far out on the bad side of an objective, or on either side of a constraint, it is
 //!   *clipped*: it counts as a value clearly worse than all others, on the same side of the limit.
-//!   The place stays bad, and differences between other values stay visible.
+//!   The place stays bad, and differences between other values stay visible. Where no
+//!   neighbour confirms it, it has noise, so that others may say otherwise.
 //!
 //! Where nothing is decided the model is that of all values, bit for bit.
 
 use super::belief::{MeasuredValue, ModelNote};
-use super::fit::{Draft, sorted_rows};
+use super::fit::{Draft, sorted_rows, standardised_variance};
 use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
 use super::{Observed, Row};
 use crate::config::{Config, Outliers};
@@ -26,8 +27,8 @@ pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
     if config.outliers == Outliers::Kept {
         return Draft::new(observed, &rows, config);
     }
-    let suspects = Suspects::of(&rows);
     let role = observed.limit.map_or(Role::Objective, |_| Role::Constraint);
+    let suspects = Suspects::of(&rows, observed.parameters, role);
     let lonely = suspects.lonely(&rows, observed.parameters, role);
     let (mut set_aside, mut others) = (vec![], None);
     if !lonely.is_empty() {
@@ -53,7 +54,7 @@ fn contradicted<'a>(others: &Draft, rows: &[Row<'a>], lonely: &[usize]) -> Resul
     let mut found = vec![];
     for row in lonely.iter().map(|row| rows[*row]) {
         let prediction = gp.predict(row.x)?;
-        let own = row.sd.map(|sd| others.map.standardize_variance(sd * sd));
+        let own = row.sd.map(|sd| standardised_variance(&others.map, sd));
         let error = others.map.standardize(row.value) - prediction.mean;
         if is_impossible(error, prediction.variance + own.unwrap_or(gp.noise())) {
             found.push(row);

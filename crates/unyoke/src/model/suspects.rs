@@ -1,10 +1,11 @@
-//! Values that are separated from all others, what their neighbours say to them, and what they count
-//! as. No model is asked here; that is in `outliers`.
+//! Values that are far from all others or from all their neighbours, and what they count as. No model is
+//! asked here; that is in `outliers`.
 
 use super::Row;
 use super::subset::squared_distance;
 use super::tails::Tail;
 use std::f64::consts::PI;
+use unyoke_math::optimize::largest;
 
 /// A value is suspect from so many spreads on, and clipped from so many.
 const SUSPECT: f64 = 2.0;
@@ -13,8 +14,16 @@ const CLIPPED: f64 = 30.0;
 /// At most one value in so many is wrong; one always may be.
 const ONE_IN: usize = 8;
 
-/// So many nearest rows must be free of suspicion for neighbours to contradict a value.
-const NEIGHBOURS: usize = 2;
+/// How many neighbours are asked about a value, and how many of these, the nearest, can confirm it.
+const NEIGHBOURS: usize = 6;
+const CONFIRMING: usize = 2;
+
+/// Where so many neighbours are near, one that agrees does not stand against the others: it may be wrong
+/// itself.
+const CROWD: usize = 5;
+
+/// Fewest values from which it is concluded how far neighbours may differ.
+const FEWEST: usize = 10;
 
 /// Neighbours can contradict a value if a ball around it that reaches the nearest fills at most this
 /// part of the unit cube: a feature that fits into it is hit about as rarely as values are wrong. Where
@@ -56,20 +65,44 @@ pub(crate) struct Clipped {
     pub(crate) evaluation: u64,
     pub(crate) value: f64,
     pub(crate) counts_as: f64,
+    /// Whether that has noise, since no neighbour confirms it.
+    pub(crate) is_doubted: bool,
 }
 
 impl Suspects {
-    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+    /// `parameters` is the number of inputs that count.
+    pub(super) fn of(rows: &[Row<'_>], parameters: usize, role: Role) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by(|i, j| rows[*i].value.total_cmp(&rows[*j].value));
         let values: Vec<f64> = order.iter().map(|i| rows[*i].value).collect();
-        let mut sides = vec![None; rows.len()];
+        let mut suspects = Self { sides: vec![None; rows.len()] };
         let most = most_wrong(rows.len());
         let low = Tail::low(&values, most, SUSPECT).map_or(0, |tail| tail.count);
         let high = Tail::low(&mirrored(&values), most, SUSPECT).map_or(0, |tail| tail.count);
-        order.iter().take(low).for_each(|i| sides[*i] = Some(Side::Low));
-        order.iter().rev().take(high).for_each(|i| sides[*i] = Some(Side::High));
-        Self { sides }
+        order.iter().take(low).for_each(|i| suspects.sides[*i] = Some(Side::Low));
+        order.iter().rev().take(high).for_each(|i| suspects.sides[*i] = Some(Side::High));
+        suspects.add_local(rows, &order, |side| near(parameters, role, side));
+        suspects
+    }
+
+    /// Adds values that differ from all near neighbours by more than most values differ from each
+    /// other. Only the tenth of the values at either end can.
+    fn add_local(&mut self, rows: &[Row<'_>], order: &[usize], near: impl Fn(Side) -> f64) {
+        let (count, tenth) = (order.len(), order.len() / 10);
+        if count < FEWEST {
+            return;
+        }
+        let at = |place: usize| rows[order[place]].value;
+        let range = at(count - 1 - tenth) - at(tenth);
+        let ends = [(Side::Low, &order[..tenth]), (Side::High, &order[count - tenth..])];
+        for (side, ends) in ends {
+            for &row in ends {
+                let is_suspect = self.sides[row].is_some();
+                if is_suspect || differs_from_all(rows, row, side, near(side), range) {
+                    self.sides[row].get_or_insert(side);
+                }
+            }
+        }
     }
 
     /// The rows without suspicion.
@@ -83,27 +116,58 @@ impl Suspects {
         self.sides.iter().flatten().count()
     }
 
-    /// The numbers of those that neighbours may contradict: some are near, and none confirms them.
+    /// The numbers of those that neighbours may contradict: some are near, and do not confirm them.
     /// `parameters` is the number of inputs that count.
     pub(super) fn lonely(&self, rows: &[Row<'_>], parameters: usize, role: Role) -> Vec<usize> {
         let is_lonely = |&row: &usize| {
             let Some(side) = self.sides[row] else { return false };
-            let others = (0..rows.len()).filter(|other| *other != row);
-            let distance = |other: usize| (squared_distance(rows[row].x, rows[other].x), other);
-            let mut others: Vec<(f64, usize)> = others.map(distance).collect();
-            others.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let is_ordinary = |(_, other): &&(f64, usize)| self.sides[*other].is_none();
-            let Some((nearest, _)) = others.iter().find(is_ordinary) else { return false };
-            let rare = match (role, side) {
-                (Role::Objective, Side::Low) => RARE_AND_BAD,
-                _ => RARE,
-            };
-            let confirms = |(_, other): &(f64, usize)| self.sides[*other] == Some(side);
-            let is_confirmed = others.iter().take(NEIGHBOURS).any(confirms);
+            let nearest = neighbours(rows, row, f64::INFINITY);
+            let near = neighbours(rows, row, near(parameters, role, side));
+            let is_ordinary = |other: &&usize| self.sides[**other].is_none();
+            let confirms = |other: &&usize| self.sides[**other] == Some(side);
+            let is_confirmed = nearest.iter().take(CONFIRMING).any(|other| confirms(&other));
+            let is_outvoted = near.len() >= CROWD
+                && near.iter().filter(confirms).count() <= tolerated(near.len());
             // Another value of the very same design says more than all neighbours.
-            *nearest == 0.0 || (!is_confirmed && nearest.sqrt() <= radius(rare, parameters))
+            let is_repeated =
+                near.iter().filter(is_ordinary).any(|other| rows[*other].x == rows[row].x);
+            let has_ordinary = near.iter().any(|other| is_ordinary(&other));
+            is_repeated || (has_ordinary && (!is_confirmed || is_outvoted))
         };
         (0..rows.len()).filter(is_lonely).collect()
+    }
+}
+
+/// Whether a value at one end of all differs by more than `range` from all neighbours that are near,
+/// of which there are some.
+fn differs_from_all(rows: &[Row<'_>], row: usize, side: Side, near: f64, range: f64) -> bool {
+    let near = neighbours(rows, row, near);
+    let agrees = |other: &&usize| match side {
+        Side::Low => rows[**other].value - rows[row].value <= range,
+        Side::High => rows[row].value - rows[**other].value <= range,
+    };
+    near.len() >= CONFIRMING && near.iter().filter(agrees).count() <= tolerated(near.len())
+}
+
+/// The nearest other rows, at most [`NEIGHBOURS`], up to this distance.
+fn neighbours(rows: &[Row<'_>], row: usize, distance: f64) -> Vec<usize> {
+    let nearness = |other: &Row<'_>| -squared_distance(rows[row].x, other.x);
+    let mut nearness: Vec<f64> = rows.iter().map(nearness).collect();
+    nearness[row] = f64::NEG_INFINITY;
+    let nearest = largest(&nearness, NEIGHBOURS.min(rows.len() - 1)).into_iter();
+    nearest.filter(|other| -nearness[*other] <= distance * distance).collect()
+}
+
+/// Of so many near neighbours, how many may agree with a value that is wrong.
+fn tolerated(near: usize) -> usize {
+    usize::from(near >= CROWD)
+}
+
+/// How near neighbours have to be to contradict a value.
+fn near(parameters: usize, role: Role, side: Side) -> f64 {
+    match (role, side) {
+        (Role::Objective, Side::Low) => radius(RARE_AND_BAD, parameters),
+        _ => radius(RARE, parameters),
     }
 }
 
@@ -118,22 +182,37 @@ fn most_wrong(count: usize) -> usize {
 }
 
 /// Clips values that are far out on the bad side, of a constraint on both sides.
+///
+/// That such a value of an objective is bad is all that is known. Where no neighbour confirms it, it has
+/// noise as large as the step by which it is worse than the others: neighbours may say otherwise.
 pub(super) fn clip(rows: &mut [Row<'_>], limit: Option<f64>) -> Vec<Clipped> {
     let mut sorted: Vec<f64> = rows.iter().map(|row| row.value).collect();
     sorted.sort_by(f64::total_cmp);
     let low = far_tail(&sorted);
     // What is too high is too low once all is turned around.
     let high = limit.and_then(|_| far_tail(&mirrored(&sorted)));
-    let counts_as = |value: f64| {
-        let value = low.map_or(value, |tail| raised(value, &tail, limit));
+    let counts_as = |row: &Row<'_>| {
+        let value = low.map_or(row.value, |tail| raised(row.value, &tail, limit));
         high.map_or(value, |tail| -raised(-value, &tail, limit.map(|limit| -limit)))
     };
-    let mut clipped = vec![];
-    for row in rows {
-        let (value, counts_as) = (row.value, counts_as(row.value));
-        if counts_as != value {
-            clipped.push(Clipped { evaluation: row.evaluation, value, counts_as });
-            row.value = counts_as;
+    let counts_as: Vec<f64> = rows.iter().map(counts_as).collect();
+    let is_clipped = |row: &usize| counts_as[*row] != rows[*row].value;
+    let places: Vec<usize> = (0..rows.len()).filter(is_clipped).collect();
+    let is_confirmed = |row: usize| {
+        let nearest = neighbours(rows, row, f64::INFINITY);
+        nearest.iter().take(CONFIRMING).any(is_clipped)
+    };
+    let clipped = |row: &usize| Clipped {
+        evaluation: rows[*row].evaluation,
+        value: rows[*row].value,
+        counts_as: counts_as[*row],
+        is_doubted: limit.is_none() && !is_confirmed(*row),
+    };
+    let mut clipped: Vec<Clipped> = places.iter().map(clipped).collect();
+    for (row, one) in places.into_iter().zip(&clipped) {
+        rows[row].value = one.counts_as;
+        if let (true, Some(tail)) = (one.is_doubted, low) {
+            rows[row].sd = Some(tail.spread().hypot(rows[row].sd.unwrap_or(0.0)));
         }
     }
     clipped.sort_by_key(|one| one.evaluation);
@@ -161,7 +240,7 @@ fn mirrored(sorted: &[f64]) -> Vec<f64> {
     sorted.iter().rev().map(|value| -value).collect()
 }
 
-/// How near neighbours have to be: the radius of a ball that fills this part of the unit cube.
+/// The radius of a ball that fills this part of the unit cube, at most [`NEAR`].
 fn radius(part: f64, parameters: usize) -> f64 {
     // V₀ = 1, V₁ = 2, Vₙ = 2π/n · Vₙ₋₂.
     let first = parameters % 2;
@@ -201,7 +280,7 @@ mod tests {
         let (places, values): (Vec<[f64; 2]>, Vec<f64>) = more.iter().copied().unzip();
         let (places, values) = (grid(&places), smooth(&values));
         let rows = rows(&places, &values);
-        Suspects::of(&rows).lonely(&rows, 2, role)
+        Suspects::of(&rows, 2, role).lonely(&rows, 2, role)
     }
 
     #[test]
@@ -227,6 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn among_many_neighbours_two_wrong_values_do_not_confirm_each_other() {
+        let crowd = (0..8).map(|i| 0.01 * f64::from(i)).map(|u| ([0.5 + u, 0.55 - u], 0.5));
+        let mut more: Vec<([f64; 2], f64)> = crowd.collect();
+        more.extend([([0.521, 0.531], 9.0), ([0.522, 0.53], 12.0)]);
+        assert_eq!(lonely(&more, Role::Objective), [33, 34]);
+    }
+
+    #[test]
+    fn a_value_unlike_all_near_neighbours_is_suspect_without_a_gap() {
+        // Wrong values of all sizes, which leave no gap between them and the others.
+        let mut more: Vec<([f64; 2], f64)> = vec![([0.5, 0.54], 0.5), ([0.5, 0.56], 0.52)];
+        more.push(([0.51, 0.55], 1.7));
+        assert_eq!(lonely(&more, Role::Objective), [27]);
+        // A neighbour that agrees makes it a slope.
+        more.push(([0.52, 0.55], 1.3));
+        assert_eq!(lonely(&more, Role::Objective), [0; 0]);
+    }
+
+    #[test]
     fn another_value_at_the_same_design_contradicts_whatever_neighbours_say() {
         let middle = grid(&[])[12];
         assert_eq!(lonely(&[(middle, 1e9), ([0.51, 0.5], 1e9)], Role::Objective), [25]);
@@ -239,14 +337,29 @@ mod tests {
         for value in [-1e6, -1e300, -f64::MAX] {
             let mut rows = rows(&places, &smooth(&[value]));
             let clipped = clip(&mut rows, None);
-            assert_eq!(clipped, [Clipped { evaluation: 25, value, counts_as: -0.5 }]);
-            assert_eq!(rows[25].value, -0.5);
+            assert_eq!(
+                clipped,
+                [Clipped { evaluation: 25, value, counts_as: -0.5, is_doubted: true }]
+            );
+            assert_eq!((rows[25].value, rows[25].sd), (-0.5, Some(0.5)));
         }
         for value in [-10.0, 1e6, 1e300] {
             let mut rows = rows(&places, &smooth(&[value]));
             assert_eq!(clip(&mut rows, None), [], "{value}");
-            assert_eq!(rows[25].value, value);
+            assert_eq!((rows[25].value, rows[25].sd), (value, None));
         }
+    }
+
+    #[test]
+    fn clipped_values_that_are_neighbours_are_not_doubted() {
+        let places = grid(&[[0.31, 0.3], [0.3, 0.31], [0.9, 0.1]]);
+        let mut rows = rows(&places, &smooth(&[-1e6, -1e9, -1e7]));
+        let doubts: Vec<bool> = clip(&mut rows, None).iter().map(|one| one.is_doubted).collect();
+        assert_eq!(doubts, [false, false, true]);
+        assert_eq!(
+            rows[25..].iter().map(|row| row.sd).collect::<Vec<_>>(),
+            [None, None, Some(0.5)]
+        );
     }
 
     #[test]

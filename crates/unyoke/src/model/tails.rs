@@ -47,6 +47,11 @@ impl Tail {
         Some(Self { count, edge, half_spread, gap })
     }
 
+    /// What the others spread over, or the largest number.
+    pub(super) fn spread(&self) -> f64 {
+        (2.0 * self.half_spread).min(f64::MAX)
+    }
+
     /// A value clearly below all others, by one spread.
     pub(super) fn fence(&self) -> f64 {
         self.below(self.edge)
