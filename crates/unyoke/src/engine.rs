@@ -464,7 +464,10 @@ impl<'h> Engine<'h> {
 
     /// A suggestion that no model was asked about.
     fn given(&self, x: &[f64], measurement: usize, origin: Origin) -> Result<Suggestion> {
-        let design = self.history.space.decode(x);
+        let design = match origin {
+            Origin::SameDesign => self.asked_design(x),
+            _ => self.history.space.decode(x),
+        };
         let outputs = self.problem().outputs_of(measurement);
         Ok(Suggestion {
             evaluation: self.history.evaluations.len() as u64,
@@ -478,6 +481,14 @@ impl<'h> Engine<'h> {
             prospect: None,
             notes: vec![],
         })
+    }
+
+    /// The design that was asked for at `x`. Bounds are not exact in binary: converted back from the
+    /// cube it could be another one in its last digit, at which nothing was measured yet.
+    fn asked_design(&self, x: &[f64]) -> Design {
+        let mut asked = self.history.asked();
+        let found = asked.find(|e| self.history.point(e.id) == x);
+        found.map_or_else(|| self.history.space.decode(x), |e| e.design.clone())
     }
 
     fn model_notes(&self, model: &Model) -> Vec<Note> {

@@ -231,3 +231,27 @@ fn algorithms_that_value_one_output_refuse_measurements_of_several() {
         assert!(message.contains("both gives several; use c-mokg"), "{message}");
     }
 }
+
+#[test]
+fn everything_is_measured_once_at_each_design_whatever_the_bounds() {
+    for algorithm in [Algorithm::Sobol, Algorithm::Parego] {
+        let problem = Problem::builder().continuous("root", 0.1, 0.18).continuous("tip", 1e-3, 0.1);
+        let problem = problem.minimise("mass", 1.0).minimise("deflection", 10.0).build().unwrap();
+        let config = Config { algorithm, ..Config::default() };
+        let mut study = Study::with_config(problem, config, 3).unwrap();
+        let mut designs: Vec<(Design, Vec<String>)> = vec![];
+        for _ in 0..40 {
+            let next = study.ask().unwrap();
+            study.tell(next.evaluation, next.evaluation as f64).unwrap();
+            match designs.iter_mut().find(|(design, _)| *design == next.design) {
+                Some((_, measured)) => measured.push(next.measurement),
+                None => designs.push((next.design, vec![next.measurement])),
+            }
+        }
+        assert_eq!(designs.len(), 20, "{algorithm:?}");
+        for (design, measured) in &mut designs {
+            measured.sort();
+            assert_eq!(*measured, ["deflection", "mass"], "{algorithm:?} at {design:?}");
+        }
+    }
+}
