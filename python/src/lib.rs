@@ -15,7 +15,7 @@ mod written;
 mod running;
 mod handle;
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 /// The engine behind the package `unyoke`; not meant to be used directly.
 #[pymodule]
