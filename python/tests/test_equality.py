@@ -108,5 +108,7 @@ def test_a_budget_means_as_few_initial_designs_as_in_a_study_file(tmp_path):
 def test_python_runs_the_program_too(arguments):
     import sys
 
-    done = subprocess.run([sys.executable, "-m", "unyoke", *arguments], capture_output=True, text=True)
+    # -P: the package that is installed, not the sources in this folder.
+    command = [sys.executable, "-P", "-m", "unyoke", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and "unyoke" in done.stdout.lower()
