@@ -2,12 +2,13 @@
 //! behind `docs/outliers.md`.
 //!
 //! ```text
-//! cargo run --release -p unyoke-lab --example outliers -- play branin-currin 8
+//! cargo run --release -p unyoke-lab --example outliers -- play branin-currin 8 180
+//! cargo run --release -p unyoke-lab --example outliers -- unspoilt penicillin 8 180
 //! cargo run --release -p unyoke-lab --example outliers -- clean branin-currin 200
 //! ```
 //!
 //! `play` plays studies in which each value is replaced by garbage with probability 5 %, with outliers
-//! kept and handled, and without garbage. `clean` counts how often one of the true values of an
+//! kept and handled, and without garbage; `unspoilt` only those without garbage. `clean` counts how often one of the true values of an
 //! objective at space-filling designs is clipped or set aside.
 
 #![allow(clippy::print_stdout)]
@@ -39,6 +40,9 @@ enum Garbage {
     Either,
 }
 
+/// What comes in place of values, and what the study does about it.
+type Kind = (Garbage, Outliers);
+
 /// Mean regrets of a study over its moments, Bayesian and of hypervolume.
 type Regrets = [f64; 2];
 
@@ -51,25 +55,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(cost) = arguments.next() {
         settings.max_cost = cost.parse()?;
     }
+    let (kept, handled) = (Outliers::Kept, Outliers::Handled);
     match mode.as_str() {
         "clean" => clean(&settings, count),
-        _ => compare(&settings, count),
+        "unspoilt" => compare(&settings, count, &[(Garbage::None, kept), (Garbage::None, handled)]),
+        _ => {
+            let both = |garbage: Garbage| [(garbage, kept), (garbage, handled)];
+            let garbage = [Garbage::Huge, Garbage::Bad, Garbage::Either];
+            let kinds: Vec<Kind> = garbage.into_iter().flat_map(both).collect();
+            compare(&settings, count, &[&[(Garbage::None, kept)][..], &kinds].concat())
+        }
     }
 }
 
-/// Plays all kinds of garbage on `count` instances.
-fn compare(settings: &Settings, count: u32) -> Result<(), Box<dyn Error>> {
-    let (kept, handled) = (Outliers::Kept, Outliers::Handled);
-    let kinds = [
-        (Garbage::None, kept),
-        (Garbage::None, handled),
-        (Garbage::Huge, kept),
-        (Garbage::Huge, handled),
-        (Garbage::Bad, kept),
-        (Garbage::Bad, handled),
-        (Garbage::Either, kept),
-        (Garbage::Either, handled),
-    ];
+/// Plays studies of these kinds on `count` instances.
+fn compare(settings: &Settings, count: u32, kinds: &[Kind]) -> Result<(), Box<dyn Error>> {
     let ids: Vec<u32> = (0..count).collect();
     let mut all: Vec<Vec<Regrets>> = vec![vec![]; kinds.len()];
     for instance in settings.instances(&ids)? {

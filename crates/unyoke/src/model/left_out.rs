@@ -80,7 +80,7 @@ fn evaluations(observed: &Observed<'_>, draft: &Draft, data: &Data) -> Vec<Vec<u
     let mut behind: HashMap<(Vec<u64>, bool), Vec<u64>> = HashMap::new();
     for row in observed.rows.iter().filter(|row| !draft.set_aside.contains(&row.evaluation)) {
         // Clipped values that are doubted have noise of their own.
-        let mut doubted = draft.clipped.iter().filter(|one| one.is_doubted);
+        let mut doubted = draft.clipped.iter().filter(|one| one.doubt.is_some());
         let has_own = row.sd.is_some() || doubted.any(|one| one.evaluation == row.evaluation);
         behind.entry((key(row.x), has_own)).or_default().push(row.evaluation);
     }

@@ -7,10 +7,11 @@
 //! - If near neighbours contradict it, it does not count at all: it is *set aside*. Neighbours that are
 //!   suspect themselves confirm it instead. A value on the good side of an objective may be what the
 //!   search is for: there, neighbours have to be nearer.
-//! - If it is far out on the bad side of an objective, or on either side of a constraint, it is
+//! - If it is on the bad side of an objective, or very far out on either side of a constraint, it is
 //!   *clipped*: it counts as a value clearly worse than all others, on the same side of the limit.
-//!   The place stays bad, and differences between other values stay visible. Where no
-//!   neighbour confirms it, it has noise, so that others may say otherwise.
+//!   The place stays bad, and differences between other values stay visible. Where no neighbour
+//!   confirms that it is bad, it has noise, so that others may say otherwise; where one does, it is
+//!   clipped only if it is very far out.
 //!
 //! Where nothing is decided the model is that of all values, bit for bit.
 

@@ -7,7 +7,7 @@ use super::tails::Tail;
 use std::f64::consts::PI;
 use unyoke_math::optimize::largest;
 
-/// A value is suspect from so many spreads on, and clipped from so many.
+/// A value is suspect from so many spreads on, and clipped whoever confirms it from so many.
 const SUSPECT: f64 = 2.0;
 const CLIPPED: f64 = 30.0;
 
@@ -22,7 +22,7 @@ const CONFIRMING: usize = 2;
 /// itself.
 const CROWD: usize = 5;
 
-/// Fewest values from which it is concluded how far neighbours may differ.
+/// Fewest values from which anything is concluded but that others are very far out.
 const FEWEST: usize = 10;
 
 /// Neighbours can contradict a value if a ball around it that reaches the nearest fills at most this
@@ -65,8 +65,8 @@ pub(crate) struct Clipped {
     pub(crate) evaluation: u64,
     pub(crate) value: f64,
     pub(crate) counts_as: f64,
-    /// Whether that has noise, since no neighbour confirms it.
-    pub(crate) is_doubted: bool,
+    /// The standard error of that, where no neighbour confirms it.
+    pub(crate) doubt: Option<f64>,
 }
 
 impl Suspects {
@@ -182,41 +182,59 @@ fn most_wrong(count: usize) -> usize {
 }
 
 /// Clips values that are far out on the bad side, of a constraint on both sides.
-///
-/// That such a value of an objective is bad is all that is known. Where no neighbour confirms it, it has
-/// noise as large as the step by which it is worse than the others: neighbours may say otherwise.
 pub(super) fn clip(rows: &mut [Row<'_>], limit: Option<f64>) -> Vec<Clipped> {
     let mut sorted: Vec<f64> = rows.iter().map(|row| row.value).collect();
     sorted.sort_by(f64::total_cmp);
-    let low = far_tail(&sorted);
-    // What is too high is too low once all is turned around.
-    let high = limit.and_then(|_| far_tail(&mirrored(&sorted)));
-    let counts_as = |row: &Row<'_>| {
-        let value = low.map_or(row.value, |tail| raised(row.value, &tail, limit));
-        high.map_or(value, |tail| -raised(-value, &tail, limit.map(|limit| -limit)))
+    let mut clipped = match limit {
+        None => clipped_objective(rows, &sorted),
+        Some(limit) => clipped_constraint(rows, &sorted, limit),
     };
-    let counts_as: Vec<f64> = rows.iter().map(counts_as).collect();
-    let is_clipped = |row: &usize| counts_as[*row] != rows[*row].value;
-    let places: Vec<usize> = (0..rows.len()).filter(is_clipped).collect();
-    let is_confirmed = |row: usize| {
-        let nearest = neighbours(rows, row, f64::INFINITY);
-        nearest.iter().take(CONFIRMING).any(is_clipped)
-    };
-    let clipped = |row: &usize| Clipped {
-        evaluation: rows[*row].evaluation,
-        value: rows[*row].value,
-        counts_as: counts_as[*row],
-        is_doubted: limit.is_none() && !is_confirmed(*row),
-    };
-    let mut clipped: Vec<Clipped> = places.iter().map(clipped).collect();
-    for (row, one) in places.into_iter().zip(&clipped) {
-        rows[row].value = one.counts_as;
-        if let (true, Some(tail)) = (one.is_doubted, low) {
-            rows[row].sd = Some(tail.spread().hypot(rows[row].sd.unwrap_or(0.0)));
+    for one in &clipped {
+        for row in rows.iter_mut().filter(|row| row.evaluation == one.evaluation) {
+            row.value = one.counts_as;
+            row.sd = one.doubt.map_or(row.sd, |doubt| Some(doubt.hypot(row.sd.unwrap_or(0.0))));
         }
     }
     clipped.sort_by_key(|one| one.evaluation);
     clipped
+}
+
+/// Low values that are far out. That they are bad is all that is known.
+///
+/// Those that no neighbour confirms have noise as large as the step by which they are worse than the
+/// others, so that neighbours may say otherwise, and need not be as far out.
+fn clipped_objective(rows: &[Row<'_>], sorted: &[f64]) -> Vec<Clipped> {
+    let (far, most) = (far_tail(sorted), most_wrong(sorted.len()));
+    let suspect = Tail::low(sorted, most, SUSPECT).filter(|_| sorted.len() >= FEWEST);
+    let Some(suspect) = suspect.or(far) else { return vec![] };
+    let is_out =
+        |row: &Row<'_>| suspect.has(row.value) || far.is_some_and(|far| far.has(row.value));
+    let clipped = |row: usize| {
+        let Row { evaluation, value, .. } = rows[row];
+        let mut nearest = neighbours(rows, row, f64::INFINITY).into_iter().take(CONFIRMING);
+        let is_confirmed = nearest.any(|other| is_out(&rows[other]));
+        let tail = if is_confirmed { far? } else { suspect };
+        let doubt = (!is_confirmed).then_some(tail.spread());
+        (value < tail.fence()).then_some(Clipped {
+            evaluation,
+            value,
+            counts_as: tail.fence(),
+            doubt,
+        })
+    };
+    (0..rows.len()).filter(|row| is_out(&rows[*row])).filter_map(clipped).collect()
+}
+
+/// Values that are far out at either end, each on its side of the limit.
+fn clipped_constraint(rows: &[Row<'_>], sorted: &[f64], limit: f64) -> Vec<Clipped> {
+    // What is too high is too low once all is turned around.
+    let (low, high) = (far_tail(sorted), far_tail(&mirrored(sorted)));
+    let clipped = |&Row { evaluation, value, .. }: &Row<'_>| {
+        let raised_value = low.map_or(value, |tail| raised(value, &tail, limit));
+        let counts_as = high.map_or(raised_value, |tail| -raised(-raised_value, &tail, -limit));
+        (counts_as != value).then_some(Clipped { evaluation, value, counts_as, doubt: None })
+    };
+    rows.iter().filter_map(clipped).collect()
 }
 
 /// The low values that are too far away from all others to count as they are.
@@ -227,12 +245,9 @@ fn far_tail(sorted: &[f64]) -> Option<Tail> {
 }
 
 /// The value, or if it is lower a value one spread below all others, on the same side of the limit.
-fn raised(value: f64, tail: &Tail, limit: Option<f64>) -> f64 {
-    let fence = match limit.filter(|limit| value < *limit) {
-        Some(limit) => tail.fence().min(tail.below(limit)),
-        None => tail.fence(),
-    };
-    value.max(fence)
+fn raised(value: f64, tail: &Tail, limit: f64) -> f64 {
+    let fence = tail.fence();
+    value.max(if value < limit { fence.min(tail.below(limit)) } else { fence })
 }
 
 /// Ascending values turned around.
@@ -339,11 +354,11 @@ mod tests {
             let clipped = clip(&mut rows, None);
             assert_eq!(
                 clipped,
-                [Clipped { evaluation: 25, value, counts_as: -0.5, is_doubted: true }]
+                [Clipped { evaluation: 25, value, counts_as: -0.5, doubt: Some(0.5) }]
             );
             assert_eq!((rows[25].value, rows[25].sd), (-0.5, Some(0.5)));
         }
-        for value in [-10.0, 1e6, 1e300] {
+        for value in [-1.0, 1e6, 1e300] {
             let mut rows = rows(&places, &smooth(&[value]));
             assert_eq!(clip(&mut rows, None), [], "{value}");
             assert_eq!((rows[25].value, rows[25].sd), (value, None));
@@ -353,13 +368,15 @@ mod tests {
     #[test]
     fn clipped_values_that_are_neighbours_are_not_doubted() {
         let places = grid(&[[0.31, 0.3], [0.3, 0.31], [0.9, 0.1]]);
-        let mut rows = rows(&places, &smooth(&[-1e6, -1e9, -1e7]));
-        let doubts: Vec<bool> = clip(&mut rows, None).iter().map(|one| one.is_doubted).collect();
-        assert_eq!(doubts, [false, false, true]);
-        assert_eq!(
-            rows[25..].iter().map(|row| row.sd).collect::<Vec<_>>(),
-            [None, None, Some(0.5)]
-        );
+        let mut far = rows(&places, &smooth(&[-1e6, -1e9, -1e7]));
+        let doubts: Vec<Option<f64>> = clip(&mut far, None).iter().map(|one| one.doubt).collect();
+        assert_eq!(doubts, [None, None, Some(0.5)]);
+        assert_eq!(far[25..].iter().map(|row| row.sd).collect::<Vec<_>>(), doubts);
+        // Not as far out, they are clipped only if they are doubted.
+        let mut bad = rows(&places, &smooth(&[-5.0, -6.0, -7.0]));
+        let numbers: Vec<u64> = clip(&mut bad, None).iter().map(|one| one.evaluation).collect();
+        assert_eq!(numbers, [27]);
+        assert_eq!((bad[26].value, bad[27].value), (-6.0, -0.5));
     }
 
     #[test]

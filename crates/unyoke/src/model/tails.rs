@@ -47,6 +47,11 @@ impl Tail {
         Some(Self { count, edge, half_spread, gap })
     }
 
+    /// Whether a value belongs to it.
+    pub(super) fn has(&self, value: f64) -> bool {
+        value < self.edge
+    }
+
     /// What the others spread over, or the largest number.
     pub(super) fn spread(&self) -> f64 {
         (2.0 * self.half_spread).min(f64::MAX)
