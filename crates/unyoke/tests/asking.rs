@@ -312,3 +312,17 @@ fn x(i: usize) -> Parameter {
         step: None,
     }
 }
+
+#[test]
+fn known_variances_of_nothing_suit_values_of_any_size() {
+    let problem = Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0);
+    let mut problem = problem.maximise("g", 1.0).build().unwrap();
+    let nothing =
+        KnownHyper { lengthscales: vec![1.0], outputscale: 1e-320, noise: 0.0, mean: 0.0 };
+    problem.outputs[0].hyper = Some(nothing);
+    let mut study = Study::with_config(problem, Config::default(), 0).unwrap();
+    for i in 0..10 {
+        let next = study.ask().unwrap();
+        study.tell(next.evaluation, 1e-300 * f64::from(i)).unwrap();
+    }
+}

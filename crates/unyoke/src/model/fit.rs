@@ -378,10 +378,15 @@ fn known_hyper(known: &KnownHyper, sign: f64, map: &Standardizer) -> Hyper {
     // What is known may be many orders of magnitude away from what was observed.
     const FARTHEST: f64 = 1e100;
     let square = map.scale() * map.scale();
-    let noise = (known.noise / square).max(1e-10 * known.outputscale / square);
+    let standardised = |variance: f64| match variance / square {
+        // Nothing, by a square that is too small for a number.
+        ratio if ratio.is_nan() => 0.0,
+        ratio => ratio,
+    };
+    let noise = standardised(known.noise).max(standardised(1e-10 * known.outputscale));
     Hyper {
         lengthscales: known.lengthscales.clone(),
-        outputscale: (known.outputscale / square).clamp(1.0 / FARTHEST, FARTHEST),
+        outputscale: standardised(known.outputscale).clamp(1.0 / FARTHEST, FARTHEST),
         noise: noise.clamp(1e-10 / FARTHEST, FARTHEST),
         mean: map.standardize(sign * known.mean).clamp(-FARTHEST, FARTHEST),
     }
