@@ -7,6 +7,7 @@ use crate::album::write_picture;
 use crate::error::{Error, Result};
 use crate::figures::{Curve, CurvePanel, CurvesFigure, VerticalScale, curves_figure, label};
 use crate::method::Method;
+use crate::record::Record;
 use crate::suite::{MARKS, Suite};
 use crate::summary::{Average, FamilyRuns, Metric, Runs, average, read_problem, value_at};
 use crate::table::write_whole;
@@ -77,6 +78,17 @@ pub struct Verdict {
     pub misses: Vec<String>,
 }
 
+impl Entry {
+    /// Gives up runs that are not there for all of these instances: averages would not be over the same.
+    fn require(&mut self, instances: &[u32]) {
+        let Ok(runs) = &self.runs else { return };
+        let there = instances.iter().filter(|id| runs.contains_key(id)).count();
+        if there < instances.len() {
+            self.runs = Err(format!("recorded on {there} of {} instances", instances.len()));
+        }
+    }
+}
+
 impl Verdict {
     /// Never above Sobol' sampling, and within 1.25 times the best rival or below 0.005.
     pub fn new(own: f64, rival: Option<(Method, f64)>, floor: Option<f64>) -> Self {
@@ -96,13 +108,13 @@ impl Verdict {
 }
 
 impl Comparison {
-    /// Reads what is finished of a suite.
-    pub fn read(suite: &Suite, against: Method) -> Result<Self> {
+    /// Reads what is finished of a suite. Algorithms that do not take part have the runs of the record.
+    pub fn read(suite: &Suite, against: Method, record: &Record) -> Result<Self> {
         if !suite.methods.contains(&against) {
             let reason = format!("{} is not among the algorithms", against.name());
             return Err(Error::Setting { what: "against", reason });
         }
-        let problems = suite.problems.iter().map(|name| Compared::read(suite, name));
+        let problems = suite.problems.iter().map(|name| Compared::read(suite, name, record));
         Ok(Self { against, problems: problems.collect::<Result<_>>()? })
     }
 
@@ -288,9 +300,19 @@ impl Comparison {
 }
 
 impl Compared {
-    fn read(suite: &Suite, name: &str) -> Result<Self> {
+    fn read(suite: &Suite, name: &str, record: &Record) -> Result<Self> {
         let settings = suite.settings(name)?;
-        let family = read_problem(&suite.out, name)?;
+        let mut family = read_problem(&suite.out, name)?;
+        if let Some(family) = &mut family {
+            family.methods.retain(|(method, _)| suite.methods.contains(method));
+            let recorded = record.runs(name, &settings)?;
+            let others = recorded.into_iter().filter(|(method, _)| !suite.methods.contains(method));
+            family.methods.extend(others);
+            family.scales.extend(record.scales(name));
+        }
+        let taking_part = suite.methods.len();
+        let methods = suite.methods.iter().copied().chain(record.methods(&suite.methods)?);
+        let suite = &Suite { methods: methods.collect(), ..suite.clone() };
         let unsuited = suite.unsuited(name)?;
         let finished = |method: Method| -> Runs {
             let mut methods = family.iter().flat_map(|family| &family.methods);
@@ -305,12 +327,12 @@ impl Compared {
             },
         };
         let mut entries: Vec<Entry> = suite.methods.iter().map(entry).collect();
+        let (own, recorded) = entries.split_at_mut(taking_part);
         let by_all = |id: &&u32| {
-            entries
-                .iter()
-                .all(|entry| entry.runs.as_ref().map_or(true, |runs| runs.contains_key(id)))
+            own.iter().all(|entry| entry.runs.as_ref().map_or(true, |runs| runs.contains_key(id)))
         };
         let common: Vec<u32> = suite.instances.iter().filter(by_all).copied().collect();
+        recorded.iter_mut().for_each(|entry| entry.require(&common));
         for runs in entries.iter_mut().filter_map(|entry| entry.runs.as_mut().ok()) {
             runs.retain(|id, _| common.contains(id));
         }

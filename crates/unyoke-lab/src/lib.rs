@@ -28,6 +28,7 @@ pub mod summary;
 pub mod figures;
 pub mod report;
 mod album;
+mod record;
 mod suite;
 pub mod comparison;
 
@@ -39,6 +40,7 @@ pub use lab::{Lab, Outcome, Progress, Shard};
 pub use method::Method;
 pub use metrics::{Recommendation, best_for_all, exact_regret, hypervolume_regret, regret};
 pub use problems::{Source, TestProblem};
+pub use record::Record;
 pub use run::{Protocol, run};
 pub use samples::Samples;
 pub use settings::{Hyper, Settings};

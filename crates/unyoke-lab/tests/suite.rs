@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use unyoke::Algorithm;
 use unyoke_lab::comparison::Comparison;
 use unyoke_lab::summary::Metric;
-use unyoke_lab::{Method, Progress, Suite, read_run};
+use unyoke_lab::{Method, Progress, Record, Suite, read_run};
 
 const DEFAULT: Method = Method::Default;
 const PAREGO: Method = Method::Published(Algorithm::Parego);
@@ -44,7 +44,7 @@ fn a_suite_is_run_tabulated_drawn_and_resumed() {
     assert_eq!((outcome.finished, outcome.before), (5, 5));
     assert_eq!(begun.load(Ordering::Relaxed), 505);
 
-    let comparison = Comparison::read(&suite(out), DEFAULT).unwrap();
+    let comparison = Comparison::read(&suite(out), DEFAULT, &Record::default()).unwrap();
     for file in comparison.write(&suite(out)).unwrap() {
         assert!(std::fs::metadata(&file).unwrap().len() > 100, "{file:?}");
     }
@@ -62,6 +62,24 @@ fn a_suite_is_run_tabulated_drawn_and_resumed() {
     // Two metrics at four parts of the budget for each of five, a line for ParEGO, and the head.
     assert_eq!(long.lines().count(), 5 * 8 + 2, "{long}");
     assert!(long.contains("not applicable"));
+    // The same tables come from a record of the rivals.
+    let file = out.join("record.json");
+    Record::of(out).unwrap().write(&file).unwrap();
+    let record = Record::read(&file).unwrap();
+    assert_eq!(record, Record::of(out).unwrap());
+    let alone = Suite { methods: vec![DEFAULT], ..suite(out) };
+    let recorded = Comparison::read(&alone, DEFAULT, &record).unwrap();
+    assert_eq!(recorded.markdown(), page);
+    // What is recorded for some of the instances only is left out, and says so.
+    let more = Suite { instances: vec![2], ..alone };
+    assert!(more.run(&|_| ()).unwrap().failed.is_empty());
+    let more = Suite { instances: vec![0, 1, 2], ..more };
+    let page = Comparison::read(&more, DEFAULT, &record).unwrap().markdown();
+    assert!(page.contains("recorded on 2 of 3 instances"), "{page}");
+    // Runs of another budget are another matter.
+    let other = Suite { budget: 0.5, ..more };
+    let error = Comparison::read(&other, DEFAULT, &record).unwrap_err().to_string();
+    assert!(error.contains("made with other settings"), "{error}");
     let summary = unyoke_lab::summary::write(out);
     summary.unwrap();
     let summary = std::fs::read_to_string(out.join("summary.csv")).unwrap();
@@ -103,6 +121,6 @@ fn all_algorithms_start_from_the_same_data_and_measure_constraints() {
 fn the_algorithm_to_compare_must_take_part() {
     let folder = tempfile::tempdir().unwrap();
     let suite = Suite { methods: vec![SOBOL], ..suite(folder.path()) };
-    let error = Comparison::read(&suite, DEFAULT).unwrap_err().to_string();
+    let error = Comparison::read(&suite, DEFAULT, &Record::default()).unwrap_err().to_string();
     assert!(error.contains("default is not among the algorithms"), "{error}");
 }

@@ -3,14 +3,14 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unyoke::Lengthscales;
 use unyoke_lab::comparison::Comparison;
 use unyoke_lab::facts::deviations;
 use unyoke_lab::{
-    Error, Hyper, Lab, Method, Outcome, Progress, Settings, Shard, Suite, TestProblem, summary,
-    write_figures, write_report,
+    Error, Hyper, Lab, Method, Outcome, Progress, Record, Settings, Shard, Suite, TestProblem,
+    summary, write_figures, write_report,
 };
 
 use crate::output::complain;
@@ -25,6 +25,13 @@ pub(crate) enum Command {
     /// Compare algorithms on many kinds of problems at the same budget; a suite goes on where it was
     /// stopped, and writes tables and figures of what is finished.
     Suite(SuiteArguments),
+    /// Keep the regrets of finished runs in one file, for `suite --recorded`.
+    Record {
+        /// The folder of a lab or a suite.
+        dir: PathBuf,
+        /// The file; what it holds of other runs stays.
+        file: PathBuf,
+    },
     /// Check a file of published instances against figures that were computed independently.
     Check(CheckArguments),
     /// Draw the figures of finished runs, as SVG and PNG, into DIR/figures.
@@ -131,6 +138,9 @@ pub(crate) struct SuiteArguments {
     /// Runs at a time [default: one per core].
     #[arg(long)]
     threads: Option<usize>,
+    /// A file of `lab record`: algorithms that do not take part are compared by the runs recorded there.
+    #[arg(long, value_name = "FILE")]
+    recorded: Option<PathBuf>,
     /// The folder for runs/, tables and figures/.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -200,6 +210,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(arguments) => run_lab(&arguments.lab()?),
         Command::Suite(arguments) => run_suite(arguments),
+        Command::Record { dir, file } => record(&dir, &file),
         Command::Check(arguments) => check(arguments),
         Command::Figures { dir } => {
             for file in write_figures(&dir)? {
@@ -232,8 +243,10 @@ fn run_suite(arguments: SuiteArguments) -> Result<ExitCode, Error> {
         threads: arguments.threads.unwrap_or_else(cores),
         out: arguments.out,
     };
+    let record =
+        arguments.recorded.as_deref().map_or_else(|| Ok(Record::default()), Record::read)?;
     // A name that is not among the algorithms is found now, not after days.
-    Comparison::read(&suite, arguments.against)?;
+    Comparison::read(&suite, arguments.against, &record)?;
     for name in &suite.problems {
         for unsuited in suite.unsuited(name)? {
             let method = unsuited.method.name();
@@ -242,12 +255,20 @@ fn run_suite(arguments: SuiteArguments) -> Result<ExitCode, Error> {
     }
     let outcome = watched(|show| suite.run(show))?;
     summary::write(&suite.out)?;
-    let files = Comparison::read(&suite, arguments.against)?.write(&suite)?;
+    let files = Comparison::read(&suite, arguments.against, &record)?.write(&suite)?;
     for file in &files {
         complain(&format!("{}", file.display()));
     }
     let written = format!("tables in {}", suite.out.join("comparison.md").display());
     Ok(tell(&outcome, &written))
+}
+
+fn record(dir: &Path, file: &Path) -> Result<ExitCode, Error> {
+    let mut record = if file.exists() { Record::read(file)? } else { Record::default() };
+    record.merge(Record::of(dir)?)?;
+    record.write(file)?;
+    complain(&format!("{}", file.display()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows progress, time spent and time left while `work` is done.
