@@ -206,3 +206,44 @@ fn tiny_gains_have_logarithms_and_gradients() {
     assert!(log.is_finite() && log < -40.0, "{log}");
     assert!(gradient.iter().all(|g| g.is_finite() && *g != 0.0), "{gradient:?}");
 }
+
+/// Random models of some objectives in three inputs, with this noise.
+fn precise_objectives(rng: &mut Rng, objectives: usize, noise: f64) -> Model {
+    let belief = |_| {
+        let points = Points::from_rows(3, (0..9).map(|_| [0.0; 3].map(|_| rng.uniform()))).unwrap();
+        let values: Vec<f64> = (0..9).map(|_| rng.normal()).collect();
+        let data = Data::new(&points, &values).unwrap();
+        belief_of(&[0.6, 0.9, 0.5], [1.2, noise, 0.1], &data)
+    };
+    Model::of_objectives((0..objectives).map(belief).collect())
+}
+
+/// The best design all but reaches the target, so that what can be gained is what is expected to be missing
+/// at it: next to nothing. It is gained or not within a fraction of a deviation of what is measured.
+#[test]
+fn gradients_match_finite_differences_where_one_target_is_nearly_reached() {
+    let mut rng = Rng::new(131, 0);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    for noise in [0.02, 1e-4, 1e-6] {
+        let plain = precise_objectives(&mut rng, 1, noise);
+        let best = plain.means(&set).unwrap().as_flat().iter().copied().fold(-9.0, f64::max);
+        for beyond in [2.0, 1.0, 0.5, 0.1] {
+            for utility in [Utility::Linear, Utility::Chebyshev] {
+                let model = valued(plain.clone(), utility, &[best - beyond], &[-4.0]);
+                assert_gradients(&acquisition(&model, &set, &one(&[1.0])), 3, &mut rng);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_match_finite_differences_where_little_is_left_unknown() {
+    let mut rng = Rng::new(17, 0);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    for enough in [&[0.3, NEVER][..], &[0.3, 0.0, NEVER]] {
+        let model = precise_objectives(&mut rng, enough.len(), 1e-6);
+        let model = valued(model, Utility::Chebyshev, enough, &[-1.0; 3][..enough.len()]);
+        let weights = [0.4, 0.35, 0.25];
+        assert_gradients(&acquisition(&model, &set, &one(&weights[..enough.len()])), 3, &mut rng);
+    }
+}
