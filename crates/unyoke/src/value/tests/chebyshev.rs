@@ -247,3 +247,40 @@ fn gradients_match_finite_differences_where_little_is_left_unknown() {
         assert_gradients(&acquisition(&model, &set, &one(&weights[..enough.len()])), 3, &mut rng);
     }
 }
+
+/// Utilities matter up to a factor, whatever its size.
+#[test]
+fn gains_grow_with_the_units_of_values_of_any_size() {
+    let mut rng = Rng::new(9, 0);
+    let plain = few_objectives(&mut rng, 2);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    let weights = sobol::simplex(2, 4, 2).unwrap();
+    let x = [0.3, 0.6, 0.2];
+    for (utility, enough) in [(Utility::Linear, [0.3, NEVER]), (Utility::Chebyshev, [NEVER; 2])] {
+        let log_gains = |units: [f64; 2]| {
+            let mut model = plain.clone();
+            model.objectives.iter_mut().zip(units).for_each(|(belief, unit)| belief.unit = unit);
+            let model = valued(model, utility, &enough, &[-1.0, -1.5]);
+            let acquisition = acquisition(&model, &set, &weights);
+            [0, 1].map(|option| {
+                let mut gradient = [0.0; 3];
+                (acquisition.evaluator(option)(&x, Some(&mut gradient)), gradient)
+            })
+        };
+        let usual = log_gains([1.5, 0.7]);
+        for size in [1e-300, 1e-100, 1e-9, 1e9, 1e100, 1e300] {
+            let scaled = log_gains([1.5 * size, 0.7 * size]);
+            for ((found, by_found), (expected, by_expected)) in scaled.into_iter().zip(usual) {
+                assert_close(found, expected + size.ln(), [1e-12, 1e-12], "logarithm of the gain");
+                for (found, expected) in by_found.into_iter().zip(by_expected) {
+                    assert_close(found, expected, [1e-9, 1e-9], "gradient");
+                }
+            }
+        }
+        for units in [[1e300, 1e-300], [1e-300, 1e300], [1e-150, 1.0], [f64::MAX, 5e-324]] {
+            for (log, gradient) in log_gains(units) {
+                assert!(!log.is_nan() && gradient.iter().all(|g| g.is_finite()), "{units:?}");
+            }
+        }
+    }
+}
