@@ -40,6 +40,10 @@ const NEARLY: f64 = 0.01;
 /// better in the rest.
 const TIES: f64 = 1e-3;
 
+/// The furthest that the reference of Chebyshev utilities is away from the values, and that a target is below
+/// them, in standard deviations: beyond, the differences between designs are lost to rounding.
+const FARTHEST: f64 = 1e6;
+
 /// How the objectives of a design are valued; everything standardised.
 #[derive(Debug, Clone)]
 pub(crate) struct Worth {
@@ -104,10 +108,14 @@ pub(crate) struct Seen {
 impl Worth {
     pub(crate) fn new(
         utility: Utility,
-        enough: Vec<f64>,
-        reference: Vec<f64>,
+        mut enough: Vec<f64>,
+        mut reference: Vec<f64>,
         units: Vec<f64>,
     ) -> Result<Self> {
+        if utility == Utility::Chebyshev {
+            enough.iter_mut().for_each(|most| *most = most.max(-FARTHEST));
+            reference.iter_mut().for_each(|zero| *zero = zero.clamp(-FARTHEST, FARTHEST));
+        }
         let nodes = Nodes::new(enough.len().saturating_sub(1), NODES, LEVELS)?;
         let scale = power_of_two(units.iter().copied().fold(0.0, f64::max));
         let units = units.into_iter().map(|unit| unit / scale).collect();

@@ -291,6 +291,47 @@ fn assert_can_be_asked(study: &mut Study, [size, other]: [f64; 2]) {
     }
 }
 
+/// The spread of a formula is that of a sample, which misses what it is at the end of its range.
+#[test]
+fn a_formula_may_exceed_its_sampled_spread_by_more_than_any_number() {
+    let formula = Output::maximise("g").with_formula("1e-300 * x + 1e308 * x^1000000");
+    let base = Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0);
+    let problem = base.output(formula).build().unwrap();
+    for (utility, units, enough) in [
+        (Utility::Linear, Units::Raw, Some("g")),
+        (Utility::Chebyshev, Units::Standardised, Some("f")),
+        (Utility::Chebyshev, Units::Raw, None),
+    ] {
+        let enough = enough.map(|name| (name.to_owned(), 0.5)).into_iter().collect();
+        let discretisation = Discretisation::Grid { per_input: 3 };
+        let quick = quick(Algorithm::CMokg);
+        let config = Config { utility, enough, units, discretisation, ..quick };
+        let mut study = Study::with_config(problem.clone(), config, 0).unwrap();
+        assert_can_be_asked(&mut study, [1.0; 2]);
+        assert!(!study.front(3).unwrap().points.is_empty());
+    }
+}
+
+/// Values that hardly differ make standard deviations small, and targets far away in units of these.
+#[test]
+fn a_target_far_below_all_values_leaves_the_gains_of_other_objectives() {
+    let gains = |below: f64| {
+        let base = Problem::builder().continuous("x", 0.0, 1.0);
+        let problem = base.maximise("f", 1.0).maximise("g", 1.0).build().unwrap();
+        let enough = BTreeMap::from([("f".to_owned(), -below)]);
+        let config = Config { enough, ..quick(Algorithm::CMokg) };
+        let mut study = Study::with_config(problem, config, 0).unwrap();
+        for step in 0..4 {
+            let asked = study.ask().unwrap();
+            study.tell(asked.evaluation, value(&asked.design, 1.0 + f64::from(step))).unwrap();
+        }
+        study.ask().unwrap().options.iter().map(|row| row.log_gain).collect::<Vec<_>>()
+    };
+    let (near, far) = (gains(1e3), gains(1e25));
+    assert!(near[1] > -20.0, "{near:?}");
+    assert!((near[1] - far[1]).abs() < 1e-6, "{near:?}, {far:?}");
+}
+
 /// Settings of little effort that search from the first value on.
 fn quick(algorithm: Algorithm) -> Config {
     Config {

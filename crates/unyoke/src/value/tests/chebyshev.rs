@@ -284,3 +284,32 @@ fn gains_grow_with_the_units_of_values_of_any_size() {
         }
     }
 }
+
+/// Seen from far enough away one objective is always the last: utilities are then weighted sums.
+#[test]
+fn from_a_reference_far_away_gains_are_those_of_weighted_sums() {
+    let mut rng = Rng::new(12, 0);
+    let plain = few_objectives(&mut rng, 2);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    // The weights λ = (0.3, 0.7) make the objectives count 0.7 and 0.3, and all together 0.05 of that.
+    let last_is = [[1.05 * 0.7, 0.05 * 0.3], [0.05 * 0.7, 1.05 * 0.3]];
+    for (reference, last) in
+        [([-1e30, -1e30], 1), ([1e30, 1e30], 0), ([-1e30, 1e30], 1), ([1e30, 0.5], 0)]
+    {
+        let model = valued(plain.clone(), Utility::Chebyshev, &[NEVER; 2], &reference);
+        let found = acquisition(&model, &set, &one(&[0.3, 0.7]));
+        let shared = Scalarised::new(&plain, &set, &one(&last_is[last])).unwrap();
+        let expected = CMokg::one_by_one(shared);
+        for _ in 0..5 {
+            let x = [0.0; 3].map(|_| rng.uniform());
+            for option in 0..2 {
+                let (found, by_found) = evaluate(&found, option, &x);
+                let (expected, by_expected) = evaluate(&expected, option, &x);
+                assert_close(found, expected, [1e-6, 1e-9], "gain");
+                for (found, expected) in by_found.into_iter().zip(by_expected) {
+                    assert_close(found, expected, [1e-5, 1e-8], "gradient");
+                }
+            }
+        }
+    }
+}
