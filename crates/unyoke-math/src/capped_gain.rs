@@ -14,11 +14,14 @@
 //! The integrand is never negative and nothing cancels. The curves rise or fall with z throughout, so
 //! each is bounded at every z by what it is worth now (`Bounds`): few have to be evaluated.
 //! The places where another curve becomes the highest are found (`scan`), and between them the
-//! integrand is smooth: a few nodes each give it to ten digits, however small the gain is.
+//! integrand is smooth: a few nodes each give it to about eight digits, however small the gain is. Where a
+//! ceiling is all but reached, curves are level but for a narrow bend, and differ by what rounding
+//! would take from their heights: they are compared by what is missing, and nodes are closer there (`bend`).
 //!
 //! [`minimum`] has ceilings that are the least of several normal variables.
 
 pub mod minimum;
+mod bend;
 mod scan;
 
 use crate::envelope::Gain;
@@ -88,6 +91,11 @@ struct Capped<'a> {
 /// Further apart than so many standard deviations, the lesser of two is certain.
 const CERTAIN: f64 = 38.0;
 
+/// The least of the variance that an observation can leave, as a part of what it takes away. What is left
+/// is the difference of the two, in which rounding hides as much. Nothing at all would make an edge of
+/// the bend at a ceiling, of which derivatives under the integral see nothing.
+const LEAST_REST: f64 = 1e-14;
+
 impl Capped<'_> {
     /// U(z) for an observation that moves the mean by `slope` Z.
     fn at(&self, slope: f64, z: f64) -> f64 {
@@ -98,14 +106,27 @@ impl Capped<'_> {
     /// What it would be if everything were known, and how much less it is because it is not. Close to a
     /// ceiling the first is the same for all curves, and the difference between two is in the second.
     fn parts(&self, slope: f64, z: f64) -> [f64; 2] {
-        let Curve { level, free, mean, variance } = self.curve;
-        let (mean, rest) = (mean + slope * z, (variance - slope * slope).max(0.0));
+        let Curve { level, free, mean, .. } = self.curve;
+        let (mean, rest) = (mean + slope * z, self.rest(slope));
         let (mut most, mut missing) = (level + free * mean, 0.0);
         for c in self.ceilings {
             most += c.weight * mean.min(c.mean);
             missing += c.weight * shortfall(mean - c.mean, (rest + c.variance).sqrt());
         }
         [most, missing]
+    }
+
+    /// The variance that is left after an observation that moves the mean by `slope` Z.
+    fn rest(&self, slope: f64) -> f64 {
+        (self.curve.variance - slope * slope).max(LEAST_REST * slope * slope)
+    }
+
+    /// Derivatives of that in the variance and in the slope.
+    fn rest_slopes(&self, slope: f64) -> [f64; 2] {
+        match self.curve.variance - slope * slope > LEAST_REST * slope * slope {
+            true => [1.0, -2.0 * slope],
+            false => [0.0, 2.0 * LEAST_REST * slope],
+        }
     }
 
     /// The most that U changes when the mean does by 1.
@@ -115,27 +136,26 @@ impl Capped<'_> {
 
     /// Adds `unit` times the derivatives of U(z); returns that in the slope.
     fn differentiate(&self, slope: f64, z: f64, unit: f64, slopes: Option<&mut Slopes>) -> f64 {
-        let Curve { free, mean, variance, .. } = self.curve;
-        let (mean, rest) = (mean + slope * z, (variance - slope * slope).max(0.0));
-        let (mut by_mean, mut by_variance) = (free, 0.0);
+        let Curve { free, mean, .. } = self.curve;
+        let (mean, rest) = (mean + slope * z, self.rest(slope));
+        let (mut by_mean, mut by_all_rests) = (free, 0.0);
         let mut own = slopes;
         for (i, c) in self.ceilings.iter().enumerate() {
             let deviation = (rest + c.variance).sqrt();
             let [below, above, by_rest] = least_slopes(mean, c.mean, deviation);
             by_mean += c.weight * below;
-            by_variance += c.weight * by_rest;
+            by_all_rests += c.weight * by_rest;
             if let Some(slopes) = own.as_deref_mut() {
                 slopes.ceilings[i][0] += unit * c.weight * above;
                 slopes.ceilings[i][1] += unit * c.weight * by_rest;
             }
         }
+        let [by_variance, by_slope] = self.rest_slopes(slope).map(|slope| slope * by_all_rests);
         if let Some(slopes) = own {
             slopes.level += unit;
             slopes.mean += unit * by_mean;
             slopes.variance += unit * by_variance;
         }
-        // The remaining variance falls as the slope grows.
-        let by_slope = if rest > 0.0 { -2.0 * slope * by_variance } else { 0.0 };
         unit * (z * by_mean + by_slope)
     }
 }
@@ -158,7 +178,11 @@ fn least_slopes(a: f64, b: f64, deviation: f64) -> [f64; 3] {
         return [first, 1.0 - first, 0.0];
     }
     let k = (b - a) / deviation;
-    [normal::cdf(k), normal::cdf(-k), -0.5 * normal::pdf(k) / deviation]
+    let density = normal::pdf(k);
+    // Φ(−|k|), with which two more densities are saved.
+    let tail = density * normal::mills(k.abs());
+    let [first, second] = if k < 0.0 { [tail, 1.0 - tail] } else { [1.0 - tail, tail] };
+    [first, second, -0.5 * density / deviation]
 }
 
 /// What a curve is worth now.
@@ -202,22 +226,29 @@ pub struct Curves {
 /// What bounds a curve: it is a martingale, and rises or falls throughout at most this steeply.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// What it is worth now.
-    now: f64,
+    /// What it is worth now, in parts.
+    now: [f64; 2],
     steepness: f64,
 }
 
 impl Bounds {
     fn new(capped: &Capped<'_>) -> Self {
-        Self { now: capped.at(0.0, 0.0), steepness: capped.steepness() }
+        Self { now: capped.parts(0.0, 0.0), steepness: capped.steepness() }
     }
 
-    /// The most that the curve can be at z, given f(z) and f(−z).
+    /// By how much the curve can at most be above another that is at `height` at z, given f(z) and f(−z).
     ///
     /// For b > 0, U(z) − U(Z) ≤ L b (z − Z)⁺; taking the mean over Z, U(z) ≤ now + L b f(z).
-    fn most(&self, slope: f64, [rising, falling]: [f64; 2]) -> f64 {
-        self.now + self.steepness * slope.abs() * if slope > 0.0 { rising } else { falling }
+    fn most_above(&self, height: [f64; 2], slope: f64, [rising, falling]: [f64; 2]) -> f64 {
+        let rise = self.steepness * slope.abs() * if slope > 0.0 { rising } else { falling };
+        above(self.now, height) + rise
     }
+}
+
+/// By how much one value is above another, both in parts: what two curves under the same ceiling have in
+/// common is taken away first.
+fn above([most, missing]: [f64; 2], [others_most, others_missing]: [f64; 2]) -> f64 {
+    (most - others_most) + (others_missing - missing)
 }
 
 impl Curves {
@@ -243,7 +274,7 @@ impl Curves {
 
     /// What each design is worth now.
     pub fn worths(&self) -> impl Iterator<Item = f64> + '_ {
-        self.bounds.iter().map(|bounds| bounds.now)
+        self.bounds.iter().map(|bounds| bounds.now[0] - bounds.now[1])
     }
 
     /// The expected gain of an observation that moves the means by `slopes` times Z. The candidate,
@@ -265,14 +296,19 @@ impl Curves {
             let capped = Capped { curve, ceilings };
             own = Some((capped, Bounds::new(&capped)));
         }
-        let family = Family { curves: self, own, slopes, magnitude: 0.0 }.measure();
+        let family = Family { curves: self, own, slopes, magnitude: 0.0, log_steepness: 0.0 };
+        let family = family.measure();
         work.clear(count, candidate.map_or(0, |(_, ceilings)| ceilings.len()));
         if count > 0 {
             let scan = Scan::new(&family);
-            scan.pieces(&mut work.pieces, |pieces| integrated(&family, scan.best, pieces));
+            scan.list_near(&mut work.pieces);
             work.integrate(&family, scan.best);
+            let near = work.gain.log();
+            scan.list_far(near, &mut work.pieces, |far| integrated(&family, scan.best, far));
+            work.integrate(&family, scan.best);
+            work.normalise();
         }
-        Ok(Gain { scaled: work.gain, log_scale: work.log_scale })
+        Ok(work.gain)
     }
 
     fn ceilings_of(&self, j: usize) -> &[Ceiling] {
@@ -294,7 +330,10 @@ struct Family<'a> {
     curves: &'a Curves,
     own: Option<(Capped<'a>, Bounds)>,
     slopes: &'a [f64],
+    /// Size of the numbers that are added up: what rounding is relative to.
     magnitude: f64,
+    /// Logarithm of the most that one curve can gain on another while z changes by 1.
+    log_steepness: f64,
 }
 
 impl Family<'_> {
@@ -316,32 +355,31 @@ impl Family<'_> {
         }
     }
 
-    fn at(&self, j: usize, z: f64) -> f64 {
-        self.capped(j).at(self.slopes[j], z)
+    fn parts(&self, j: usize, z: f64) -> [f64; 2] {
+        self.capped(j).parts(self.slopes[j], z)
     }
 
     /// By how much one curve is above another.
     fn lead(&self, j: usize, other: usize, z: f64) -> f64 {
-        self.lead_and_size(j, other, z)[0]
+        above(self.parts(j, z), self.parts(other, z))
     }
 
-    /// The same, and the size of the numbers that it is the difference of.
-    fn lead_and_size(&self, j: usize, other: usize, z: f64) -> [f64; 2] {
-        let [most, missing] = self.capped(j).parts(self.slopes[j], z);
-        let [others_most, others_missing] = self.capped(other).parts(self.slopes[other], z);
-        let lead = (most - others_most) + (others_missing - missing);
-        // Under the same ceiling nothing else is left.
-        let size = missing + others_missing;
-        [lead, if most == others_most { size } else { size + self.magnitude }]
-    }
-
-    /// Size of the numbers that are added up: what rounding is relative to.
     fn measure(self) -> Self {
         let size = |j: usize| {
             let Curve { level, mean, .. } = self.capped(j).curve;
             level.abs() + mean.abs()
         };
-        Self { magnitude: (0..self.len()).map(size).fold(0.0, f64::max), ..self }
+        let steepness = |j: usize| self.bounds(j).steepness * self.slopes[j].abs();
+        let magnitude = (0..self.len()).map(size).fold(0.0, f64::max);
+        let steepest = (0..self.len()).map(steepness).fold(0.0, f64::max);
+        Self { magnitude, log_steepness: (2.0 * steepest).ln(), ..self }
+    }
+
+    /// Logarithm of the most that a curve can be above the best one at z, or nearer to zero.
+    ///
+    /// Both are within L |b| (|z| + 1) of what they are worth now, of which that of the best is larger.
+    fn log_rise(&self, z: f64) -> f64 {
+        self.log_steepness + z.abs().ln_1p()
     }
 }
 
@@ -359,26 +397,47 @@ const FALL: f64 = 1.5;
 /// What is so much smaller, as a logarithm, adds nothing.
 const NOTHING: f64 = 42.0;
 
+/// No gain yet.
+const NO_GAIN: Gain = Gain { scaled: 0.0, log_scale: f64::NEG_INFINITY };
+
 /// Logarithm of the gain of these pieces alone.
-fn integrated(family: &Family<'_>, best: usize, pieces: &[Piece]) -> f64 {
-    let mut sum = 0.0;
-    let log_scale = pieces.iter().map(Piece::log_density).fold(f64::NEG_INFINITY, f64::max);
-    for piece in pieces {
-        piece.nodes(log_scale, |z, weight| {
-            sum += weight * family.lead(piece.top, best, z).max(0.0);
-        });
+fn integrated(family: &Family<'_>, best: usize, pieces: &mut [Piece]) -> f64 {
+    let mut gain = NO_GAIN;
+    integrate(family, best, pieces, &mut gain, |_, _, _| ());
+    gain.log()
+}
+
+/// Adds the gain of these pieces, those of the largest density first. Calls `add` for each node with the
+/// curve that is the highest there, the place, and the weight in units of the gain's e^(log_scale).
+fn integrate(
+    family: &Family<'_>,
+    best: usize,
+    pieces: &mut [Piece],
+    gain: &mut Gain,
+    mut add: impl FnMut(usize, f64, f64),
+) {
+    pieces.sort_by(|a, b| b.log_density().total_cmp(&a.log_density()));
+    if gain.scaled == 0.0 {
+        gain.log_scale = pieces.first().map_or(f64::NEG_INFINITY, Piece::log_density);
     }
-    log_scale + f64::ln(sum)
+    for piece in pieces {
+        piece.integrate(family, best, gain, |z, weight| add(piece.top, z, weight));
+    }
 }
 
 /// Buffers of an evaluation, to be reused, and the derivatives of the last gain.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Work {
     pieces: Vec<Piece>,
-    log_scale: f64,
-    gain: f64,
+    gain: Gain,
     slopes: Vec<f64>,
     own: Slopes,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { pieces: vec![], gain: NO_GAIN, slopes: vec![], own: Slopes::default() }
+    }
 }
 
 impl Work {
@@ -393,39 +452,32 @@ impl Work {
     }
 
     fn clear(&mut self, count: usize, ceilings: usize) {
-        (self.log_scale, self.gain) = (f64::NEG_INFINITY, 0.0);
+        self.gain = NO_GAIN;
         self.pieces.clear();
         self.slopes.clear();
         self.slopes.resize(count, 0.0);
         self.own.clear(ceilings);
     }
 
-    /// Adds up the gain and its derivatives, the pieces of the largest density first.
+    /// Adds the gain of all pieces and its derivatives, and drops the pieces.
     fn integrate(&mut self, family: &Family<'_>, best: usize) {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        pieces.sort_by(|a, b| b.log_density().total_cmp(&a.log_density()));
-        self.log_scale = pieces.first().map_or(f64::NEG_INFINITY, Piece::log_density);
-        for piece in &pieces {
-            piece.nodes(self.log_scale, |z, weight| {
-                let rise = family.lead(piece.top, best, z);
-                if rise > 0.0 {
-                    self.gain += weight * rise;
-                    self.share(family, piece.top, z, weight);
-                    self.share(family, best, z, -weight);
-                }
-            });
+        let (mut pieces, mut gain) = (std::mem::take(&mut self.pieces), self.gain);
+        integrate(family, best, &mut pieces, &mut gain, |top, z, weight| {
+            self.share(family, top, z, weight);
+            self.share(family, best, z, -weight);
+        });
+        pieces.clear();
+        (self.pieces, self.gain) = (pieces, gain);
+    }
+
+    /// Makes everything ordinary numbers also where all rises are tiny.
+    fn normalise(&mut self) {
+        let factor = self.gain.scaled.recip();
+        if factor.is_finite() {
+            self.gain = Gain { scaled: 1.0, log_scale: self.gain.log() };
+            self.slopes.iter_mut().for_each(|slope| *slope *= factor);
+            self.own.scale(factor);
         }
-        // Ordinary numbers also where all rises are tiny.
-        if self.gain > 0.0 {
-            let factor = self.gain.recip();
-            if factor.is_finite() {
-                self.log_scale += self.gain.ln();
-                self.gain = 1.0;
-                self.slopes.iter_mut().for_each(|slope| *slope *= factor);
-                self.own.scale(factor);
-            }
-        }
-        self.pieces = pieces;
     }
 
     fn share(&mut self, family: &Family<'_>, j: usize, z: f64, unit: f64) {

@@ -423,6 +423,14 @@ impl Model {
         }
     }
 
+    /// What one standard deviation in every objective is worth, in the units of utilities.
+    pub(crate) fn unit(&self, weights: &[f64]) -> f64 {
+        match &self.worth {
+            Some(worth) => worth.unit(weights),
+            None => self.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum(),
+        }
+    }
+
     /// λ · μ in weighing units, for rows of standardised means.
     pub(crate) fn weigh(&self, weights: &[f64], means: &Points) -> Vec<f64> {
         let factors: Vec<f64> =

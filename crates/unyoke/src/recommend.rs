@@ -227,7 +227,7 @@ pub(crate) fn with_best_for_weights(
         let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let value =
             model.weigh_expected(weights, &of_tops.select(&[q]), &top_means.select(&[q]))[0];
-        let unit: f64 = model.objectives.iter().zip(weights).map(|(o, w)| w * o.unit).sum();
+        let unit = model.unit(weights);
         if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
             designs.push(tops.row(q))?;
             means.push(top_means.row(q))?;

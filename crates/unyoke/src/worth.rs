@@ -9,6 +9,11 @@
 //!
 //! Seen from the one objective that a measurement moves, such a value is a curve with ceilings
 //! (`unyoke_math::capped_gain`).
+//!
+//! Raw values may be of any size that a number can have, and curves need the squares of what they count.
+//! Utilities matter up to a common factor only, so that all values here are in units of about what the
+//! objective of the largest unit counts ([`Worth::scale`]): what is then too small for a number is nothing
+//! beside that objective. Whoever reports gains multiplies them by it.
 
 use crate::config::Utility;
 use unyoke_math::Result;
@@ -35,6 +40,10 @@ const NEARLY: f64 = 0.01;
 /// better in the rest.
 const TIES: f64 = 1e-3;
 
+/// The furthest that the reference of Chebyshev utilities is away from the values, and that a target is below
+/// them, in standard deviations: beyond, the differences between designs are lost to rounding.
+const FARTHEST: f64 = 1e6;
+
 /// How the objectives of a design are valued; everything standardised.
 #[derive(Debug, Clone)]
 pub(crate) struct Worth {
@@ -42,8 +51,9 @@ pub(crate) struct Worth {
     /// For each objective what is enough of it; infinite where nothing is.
     enough: Vec<f64>,
     reference: Vec<f64>,
-    /// What one standardised unit counts.
+    /// What one standardised unit counts, in units of `scale`.
     units: Vec<f64>,
+    scale: f64,
     /// For the least of all objectives but one.
     nodes: Nodes,
 }
@@ -98,12 +108,28 @@ pub(crate) struct Seen {
 impl Worth {
     pub(crate) fn new(
         utility: Utility,
-        enough: Vec<f64>,
-        reference: Vec<f64>,
+        mut enough: Vec<f64>,
+        mut reference: Vec<f64>,
         units: Vec<f64>,
     ) -> Result<Self> {
+        if utility == Utility::Chebyshev {
+            enough.iter_mut().for_each(|most| *most = most.max(-FARTHEST));
+            reference.iter_mut().for_each(|zero| *zero = zero.clamp(-FARTHEST, FARTHEST));
+        }
         let nodes = Nodes::new(enough.len().saturating_sub(1), NODES, LEVELS)?;
-        Ok(Self { utility, enough, reference, units, nodes })
+        let scale = power_of_two(units.iter().copied().fold(0.0, f64::max));
+        let units = units.into_iter().map(|unit| unit / scale).collect();
+        Ok(Self { utility, enough, reference, units, scale, nodes })
+    }
+
+    /// What a value of 1 is in the units of the weights: a power of two, so that no digit depends on it.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// What one standardised unit of every objective counts together to somebody with weights λ.
+    pub(crate) fn unit(&self, lambda: &[f64]) -> f64 {
+        lambda.iter().zip(&self.units).map(|(weight, unit)| weight * unit).sum()
     }
 
     /// The same with as many nodes and levels, for tests.
@@ -273,6 +299,12 @@ impl Worth {
     }
 }
 
+/// The largest power of two that is not larger than this positive number.
+fn power_of_two(size: f64) -> f64 {
+    // Without the digits of a number its exponent is left; the smallest numbers of all have none.
+    f64::from_bits(size.to_bits() & f64::INFINITY.to_bits()).clamp(f64::MIN_POSITIVE, f64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,6 +418,28 @@ mod tests {
             let counted = |mean: f64| worth.counted(0, Prediction { mean, variance: 1e-4 });
             assert_eq!(counted(0.45), counted(3.0));
             assert!(counted(0.3) < counted(0.45));
+        }
+    }
+
+    #[test]
+    fn values_and_derivatives_are_numbers_whatever_the_sizes() {
+        let sizes = [5e-324, 1e-300, 1e-100, 1.0, 1e30, 1e100, 1e300, f64::MAX];
+        for (unit, other) in sizes.iter().flat_map(|unit| sizes.map(|other| (*unit, other))) {
+            for utility in [Utility::Linear, Utility::Chebyshev] {
+                for [enough, reference] in [[0.4, -1.0], [1e30, -1e30], [-1e30, -1e30]] {
+                    let (enough, reference) = (vec![enough, INFINITE], vec![reference; 2]);
+                    let worth = Worth::new(utility, enough, reference, vec![unit, other]).unwrap();
+                    let mut by = [[0.0; 2]; 2];
+                    let predictions = [(1e100, 1e100), (0.3, 0.4)];
+                    let predictions =
+                        predictions.map(|(mean, variance)| Prediction { mean, variance });
+                    let mut seen = Seen::default();
+                    let value =
+                        worth.value_with_slopes(&[0.5, 0.5], &predictions, &mut seen, &mut by);
+                    assert!(value.unwrap().is_finite(), "{worth:?}");
+                    assert!(by.as_flattened().iter().all(|slope| slope.is_finite()), "{worth:?}");
+                }
+            }
         }
     }
 }

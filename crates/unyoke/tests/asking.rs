@@ -123,6 +123,29 @@ fn discretisation() -> impl Strategy<Value = Discretisation> {
     ]
 }
 
+/// Numbers of either sign.
+fn signed() -> impl Strategy<Value = f64> {
+    (any::<bool>(), magnitude()).prop_map(|(minus, size)| if minus { -size } else { size })
+}
+
+/// What is wanted beyond weights, of each objective how much is enough, and an algorithm that knows it.
+fn wishes(objectives: usize) -> impl Strategy<Value = (Algorithm, Utility, BTreeMap<String, f64>)> {
+    let knowing = vec![Algorithm::Auto, Algorithm::CMokg, Algorithm::CMokgRandom];
+    let utility = prop::sample::select(vec![Utility::Linear, Utility::Chebyshev]);
+    let enough = prop::collection::vec(prop::option::of(signed()), objectives).prop_map(|values| {
+        let named = |(m, value): (usize, Option<f64>)| Some((format!("f{m}"), value?));
+        values.into_iter().enumerate().filter_map(named).collect()
+    });
+    prop_oneof![
+        prop::sample::select(Algorithm::ALL.to_vec()).prop_map(|algorithm| (
+            algorithm,
+            Utility::Linear,
+            BTreeMap::new()
+        )),
+        (prop::sample::select(knowing), utility, enough),
+    ]
+}
+
 /// Little effort, all kinds of settings.
 fn config(objectives: usize) -> impl Strategy<Value = Config> {
     let search = (1..9usize, 1..3usize, 0..3usize).prop_map(|(raw, restarts, iterations)| Search {
@@ -133,9 +156,9 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
     let front = (1..9usize, 0..3usize)
         .prop_map(|(population, generations)| FrontSearch { population, generations });
     let initial = prop::option::of(0..3usize);
-    let reference = prop::option::of(prop::collection::vec(magnitude(), objectives));
+    let reference = prop::option::of(prop::collection::vec(signed(), objectives));
     let kinds = (
-        prop::sample::select(Algorithm::ALL.to_vec()),
+        wishes(objectives),
         prop::sample::select(vec![Units::Standardised, Units::Raw]),
         prop::sample::select(vec![Lengthscales::Isotropic, Lengthscales::PerInput]),
         prop::sample::select(vec![Deterministic::Interpolated, Deterministic::Smoothed]),
@@ -144,7 +167,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
     let efforts = (search, front, 1..4usize, initial, discretisation());
     (kinds, efforts, preference(objectives), reference).prop_map(
         |(
-            (algorithm, units, lengthscales, deterministic, lengthscale_prior),
+            ((algorithm, utility, enough), units, lengthscales, deterministic, lengthscale_prior),
             (search, front, weights, designs, discretisation),
             preference,
             reference,
@@ -157,8 +180,8 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 initial: Initial { designs, ..Initial::default() },
                 weights,
                 preference,
-                utility: Utility::Linear,
-                enough: BTreeMap::new(),
+                utility,
+                enough,
                 units,
                 lengthscales,
                 lengthscale_prior,
@@ -176,15 +199,17 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
     )
 }
 
-fn cases() -> impl Strategy<Value = (Problem, Config, f64)> {
+/// A problem, settings, and the size of the values of each objective.
+fn cases() -> impl Strategy<Value = (Problem, Config, Vec<f64>)> {
     let sound = |problem: &Problem| problem.check().is_ok();
     problem().prop_filter("the checks refuse it", sound).prop_flat_map(|problem| {
         let config = config(problem.outputs.len());
-        let passes = |(problem, config, _): &(Problem, Config, f64)| {
+        let passes = |(problem, config, _): &(Problem, Config, Vec<f64>)| {
             problem.check().is_ok() && config.check(problem).is_ok()
         };
-        (Just(problem), config, prop_oneof![Just(0.0), magnitude()])
-            .prop_filter("the checks refuse it", passes)
+        let size = prop_oneof![Just(0.0), magnitude()];
+        let sizes = prop::collection::vec(size, problem.outputs.len());
+        (Just(problem), config, sizes).prop_filter("the checks refuse it", passes)
     })
 }
 
@@ -204,8 +229,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn what_passes_the_checks_can_be_asked((problem, config, size) in cases()) {
-        let mut study = Study::with_config(problem, config, 7).unwrap();
+    fn what_passes_the_checks_can_be_asked((problem, config, sizes) in cases()) {
+        let mut study = Study::with_config(problem.clone(), config, 7).unwrap();
         for step in 0..ASKS {
             let asked = study.ask();
             prop_assert!(asked.is_ok(), "ask {step}: {}", asked.unwrap_err());
@@ -213,10 +238,98 @@ proptest! {
             match step {
                 5 => study.tell_failure(asked.evaluation, "broken").unwrap(),
                 6 => {}
-                _ => study.tell(asked.evaluation, value(&asked.design, size)).unwrap(),
+                _ => {
+                    let m = problem.outputs.iter().position(|o| o.name == asked.measurement);
+                    let told = value(&asked.design, sizes[m.unwrap()]);
+                    study.tell(asked.evaluation, told).unwrap();
+                }
             }
         }
     }
+}
+
+/// Targets and balance between two objectives of such sizes; the second is measured, a formula, or has a
+/// constraint beside it. In raw units, whose squares overflow or vanish.
+#[test]
+fn targets_and_balance_can_be_asked_for_whatever_the_sizes() {
+    let unlike = [[1e300, 1e-300], [1e-300, 1e300], [1e-100, 1e100]];
+    for (kind, unlike) in unlike.into_iter().enumerate() {
+        for sizes in [[1e300; 2], unlike] {
+            for utility in [Utility::Linear, Utility::Chebyshev] {
+                let enough = BTreeMap::from([("f".to_owned(), 0.5 * sizes[0])]);
+                let quick = quick(Algorithm::CMokg);
+                let config = Config { utility, enough, units: Units::Raw, ..quick };
+                let mut study =
+                    Study::with_config(two_objectives(kind, sizes[1]), config, 0).unwrap();
+                assert_can_be_asked(&mut study, sizes);
+                assert!(!study.front(3).unwrap().points.is_empty() || kind == 2);
+            }
+        }
+    }
+}
+
+/// Objectives f and g, the latter of this size: both measured; g a formula; both measured, and a constraint.
+fn two_objectives(kind: usize, size: f64) -> Problem {
+    let base = Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0);
+    let formula = Output::maximise("g").with_formula(format!("{size:e} * (1 - x)"));
+    let problem = match kind {
+        0 => base.minimise("g", 3.0),
+        1 => base.output(formula),
+        _ => base.minimise("g", 3.0).measured(Output::at_most("h", size), 1.0),
+    };
+    problem.build().unwrap()
+}
+
+/// Asks until models have been searched.
+fn assert_can_be_asked(study: &mut Study, [size, other]: [f64; 2]) {
+    for step in 0..4 {
+        let asked = study.ask();
+        assert!(asked.is_ok(), "{size:e}, {other:e}, {step}: {}", asked.unwrap_err());
+        let asked = asked.unwrap();
+        let size = if asked.measurement == "f" { size } else { other };
+        study.tell(asked.evaluation, value(&asked.design, size)).unwrap();
+    }
+}
+
+/// The spread of a formula is that of a sample, which misses what it is at the end of its range.
+#[test]
+fn a_formula_may_exceed_its_sampled_spread_by_more_than_any_number() {
+    let formula = Output::maximise("g").with_formula("1e-300 * x + 1e308 * x^1000000");
+    let base = Problem::builder().continuous("x", 0.0, 1.0).maximise("f", 1.0);
+    let problem = base.output(formula).build().unwrap();
+    for (utility, units, enough) in [
+        (Utility::Linear, Units::Raw, Some("g")),
+        (Utility::Chebyshev, Units::Standardised, Some("f")),
+        (Utility::Chebyshev, Units::Raw, None),
+    ] {
+        let enough = enough.map(|name| (name.to_owned(), 0.5)).into_iter().collect();
+        let discretisation = Discretisation::Grid { per_input: 3 };
+        let quick = quick(Algorithm::CMokg);
+        let config = Config { utility, enough, units, discretisation, ..quick };
+        let mut study = Study::with_config(problem.clone(), config, 0).unwrap();
+        assert_can_be_asked(&mut study, [1.0; 2]);
+        assert!(!study.front(3).unwrap().points.is_empty());
+    }
+}
+
+/// Values that hardly differ make standard deviations small, and targets far away in units of these.
+#[test]
+fn a_target_far_below_all_values_leaves_the_gains_of_other_objectives() {
+    let gains = |below: f64| {
+        let base = Problem::builder().continuous("x", 0.0, 1.0);
+        let problem = base.maximise("f", 1.0).maximise("g", 1.0).build().unwrap();
+        let enough = BTreeMap::from([("f".to_owned(), -below)]);
+        let config = Config { enough, ..quick(Algorithm::CMokg) };
+        let mut study = Study::with_config(problem, config, 0).unwrap();
+        for step in 0..4 {
+            let asked = study.ask().unwrap();
+            study.tell(asked.evaluation, value(&asked.design, 1.0 + f64::from(step))).unwrap();
+        }
+        study.ask().unwrap().options.iter().map(|row| row.log_gain).collect::<Vec<_>>()
+    };
+    let (near, far) = (gains(1e3), gains(1e25));
+    assert!(near[1] > -20.0, "{near:?}");
+    assert!((near[1] - far[1]).abs() < 1e-6, "{near:?}, {far:?}");
 }
 
 /// Settings of little effort that search from the first value on.

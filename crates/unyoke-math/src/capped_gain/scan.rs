@@ -1,7 +1,9 @@
 //! Which curve is the highest where: pieces of the axis on which it is another than the one that is
 //! best now.
 
-use super::{Bounds, Ceiling, FALL, Family, NODES, NOTHING};
+use super::bend::{self, Bend, Extent, MOST_CEILINGS};
+use super::{FALL, Family, NODES, NOTHING, above};
+use crate::envelope::Gain;
 use crate::normal;
 
 /// An interval on which one curve is the highest.
@@ -21,28 +23,51 @@ impl Piece {
         normal::log_pdf(nearest)
     }
 
-    /// Calls `add` with nodes and weights for an integral over the normal density, in units of
-    /// e^(log_scale), from the end of the largest density on.
-    pub(super) fn nodes(&self, log_scale: f64, mut add: impl FnMut(f64, f64)) {
+    /// Adds the integral over the normal density of by how much the highest curve is above the best to
+    /// `gain`, from the end of the largest density on. Calls `add` with places and weights.
+    pub(super) fn integrate(
+        &self,
+        family: &Family<'_>,
+        best: usize,
+        gain: &mut Gain,
+        mut add: impl FnMut(f64, f64),
+    ) {
         // Away from zero, so that the density falls along the way.
         let outward = self.from + self.to >= 0.0;
         let (start, length) = (if outward { self.from } else { self.to }, self.to - self.from);
         let (mut done, sign) = (0.0, if outward { 1.0 } else { -1.0 });
+        let first = (FALL / start.abs()).min(self.panel).min(length);
+        let lead = |part: f64| family.lead(self.top, best, start + sign * part * first);
+        let size = || [0.0, 0.5, 1.0].map(lead).into_iter().fold(0.0, f64::max);
+        let extent = Extent { from: self.from, to: self.to, panel: self.panel };
+        let bends = bend::obstacles(family, [self.top, best], extent, size);
+        let log_rise = family.log_rise(self.from.abs().max(self.to.abs()));
         while done < length {
             let z = start + sign * done;
-            if normal::log_pdf(z) < log_scale - NOTHING && z * sign > 0.0 {
+            // The rest of the piece is nothing beside what there is, or beside any number.
+            let least = (gain.log() - NOTHING - log_rise).max(gain.log_scale - UNDERFLOW);
+            if z * sign > 0.0 && normal::log_pdf(z) < least {
                 break;
             }
             let width = (FALL / z.abs()).min(self.panel).min(length - done);
+            let width = bends.iter().fold(width, |width, bend| bend.room(z, sign, width));
             for [node, weight] in NODES {
                 let z = z + sign * node * width;
-                add(z, weight * width * (normal::log_pdf(z) - log_scale).exp());
+                let rise = family.lead(self.top, best, z);
+                if rise > 0.0 {
+                    let weight = weight * width * (normal::log_pdf(z) - gain.log_scale).exp();
+                    gain.scaled += weight * rise;
+                    add(z, weight);
+                }
             }
             // A width that rounding makes nothing of ends it.
             done = if done + width > done { done + width } else { length };
         }
     }
 }
+
+/// Weights of which only this much is left, as a logarithm, are hardly numbers any more.
+const UNDERFLOW: f64 = 700.0;
 
 /// The widest panel, and the narrowest for curves that bend often.
 const PANEL: f64 = 0.25;
@@ -59,14 +84,16 @@ const FARTHEST: f64 = 1e4;
 
 /// Narrower bends than this get places of their own.
 const BEND: f64 = 2.0 * STEP;
-const MOST_CEILINGS: usize = 4;
 
 /// Differences below this part of the numbers are rounding errors.
 const ROUNDING: f64 = 1e-14;
 
 /// Crossings within crossings that are looked for.
 const DEPTH: usize = 24;
-const TURNS: usize = 64;
+const TURNS: usize = 128;
+
+/// Crossings are found to this part of the distance over which a curve changes.
+const PRECISE: f64 = 1e-9;
 
 /// A place with the curve that is the highest there.
 #[derive(Debug, Clone, Copy)]
@@ -84,21 +111,29 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(super) fn new(family: &'a Family<'a>) -> Self {
         let now = |j: usize| family.bounds(j).now;
-        let best = (0..family.len()).fold(0, |best, j| if now(j) > now(best) { j } else { best });
-        Self { family, best }
+        let better = |best: usize, j: usize| if above(now(j), now(best)) > 0.0 { j } else { best };
+        Self { family, best: (0..family.len()).fold(0, better) }
     }
 
-    /// Lists the pieces on which another curve is higher than the one that is best now. `log_gain`
-    /// tells what some pieces are worth: what is negligible beside it is left out.
-    pub(super) fn pieces(&self, pieces: &mut Vec<Piece>, log_gain: impl Fn(&[Piece]) -> f64) {
+    /// Lists the pieces on which another curve is higher than the one that is best now, up to `REACH`.
+    pub(super) fn list_near(&self, pieces: &mut Vec<Piece>) {
         let places: Vec<Place> = self.places().into_iter().map(|z| self.place(z)).collect();
         for pair in places.windows(2) {
             self.divide(pair[0], pair[1], DEPTH, pieces);
         }
-        let mut found = log_gain(pieces);
+    }
+
+    /// Lists those further out, as far as they matter beside those up to there, whose gain has this
+    /// logarithm. Where there is none `log_gain` tells what the first ones found are worth.
+    pub(super) fn list_far(
+        &self,
+        mut found: f64,
+        pieces: &mut Vec<Piece>,
+        log_gain: impl Fn(&mut [Piece]) -> f64,
+    ) {
         for sign in [-1.0, 1.0] {
             let mut last = self.place(sign * REACH);
-            while last.z.abs() < FARTHEST && normal::log_pdf(last.z) > found - NOTHING {
+            while last.z.abs() < FARTHEST && self.may_add(last.z, found) {
                 let next = self.place(last.z * STRIDE);
                 let before = pieces.len();
                 let ends = if sign > 0.0 { [last, next] } else { [next, last] };
@@ -109,6 +144,11 @@ impl<'a> Scan<'a> {
                 last = next;
             }
         }
+    }
+
+    /// Whether what lies beyond z may matter beside a gain of this logarithm.
+    fn may_add(&self, z: f64, log_gain: f64) -> bool {
+        normal::log_pdf(z) + self.family.log_rise(z) > log_gain - NOTHING
     }
 
     /// Where to look first, in order.
@@ -129,14 +169,11 @@ impl<'a> Scan<'a> {
         if slope == 0.0 || capped.ceilings.len() > MOST_CEILINGS {
             return;
         }
-        let rest = (capped.curve.variance - slope * slope).max(0.0);
         let bounds = self.family.bounds(j);
-        for Ceiling { mean, variance, .. } in capped.ceilings {
-            let z = (mean - capped.curve.mean) / slope;
-            let width = (rest + variance).sqrt() / slope.abs();
+        for Bend { z, width, .. } in bend::of_curve(&capped, slope) {
             let matters = || {
-                let most = bounds.most(slope, excesses(z));
-                j == self.best || most > self.family.at(self.best, z)
+                let height = self.family.parts(self.best, z);
+                j == self.best || bounds.most_above(height, slope, excesses(z)) > 0.0
             };
             if width < BEND && z.abs() < REACH && matters() {
                 let near = [-5.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0].map(|t| z + t * width);
@@ -152,7 +189,7 @@ impl<'a> Scan<'a> {
         if slope == 0.0 || capped.ceilings.len() <= MOST_CEILINGS {
             return PANEL;
         }
-        let rest = (capped.curve.variance - slope * slope).max(0.0);
+        let rest = capped.rest(slope);
         let least = capped.ceilings.iter().map(|c| c.variance).fold(f64::INFINITY, f64::min);
         (0.5 * (rest + least).sqrt() / slope.abs()).clamp(NARROW_PANEL, PANEL)
     }
@@ -160,11 +197,10 @@ impl<'a> Scan<'a> {
     /// The highest curve at z.
     fn place(&self, z: f64) -> Place {
         let (family, excesses) = (self.family, excesses(z));
-        let (mut top, mut lead, height) = (self.best, 0.0, family.at(self.best, z));
+        let (mut top, mut lead, height) = (self.best, 0.0, family.parts(self.best, z));
         for j in (0..family.len()).filter(|j| *j != self.best) {
-            let bounds: Bounds = family.bounds(j);
-            if bounds.most(family.slopes[j], excesses) > height + lead {
-                let own = self.lead_beyond_rounding(j, self.best, z);
+            if family.bounds(j).most_above(height, family.slopes[j], excesses) > lead {
+                let own = self.beyond_rounding(family.parts(j, z), height);
                 if own > lead {
                     (top, lead) = (j, own);
                 }
@@ -173,9 +209,13 @@ impl<'a> Scan<'a> {
         Place { z, top }
     }
 
-    /// By how much one curve is above another; nothing where rounding may have made the difference.
-    fn lead_beyond_rounding(&self, j: usize, other: usize, z: f64) -> f64 {
-        let [lead, size] = self.family.lead_and_size(j, other, z);
+    /// By how much one value is above another, both in parts; nothing where rounding may have made the
+    /// difference.
+    fn beyond_rounding(&self, own: [f64; 2], other: [f64; 2]) -> f64 {
+        let missing = own[1] + other[1];
+        // Under the same ceiling nothing else is left.
+        let size = if own[0] == other[0] { missing } else { missing + self.family.magnitude };
+        let lead = above(own, other);
         if lead > ROUNDING * size { lead } else { 0.0 }
     }
 
@@ -197,10 +237,11 @@ impl<'a> Scan<'a> {
         }
         let crossing = self.crossing(from, to);
         let middle = self.place(crossing);
-        let is_new = middle.top != from.top
-            && middle.top != to.top
-            && self.lead_beyond_rounding(middle.top, from.top, crossing) > 0.0
-            && self.lead_beyond_rounding(middle.top, to.top, crossing) > 0.0;
+        let leads = |other: usize| {
+            let parts = |j: usize| self.family.parts(j, crossing);
+            middle.top != other && self.beyond_rounding(parts(middle.top), parts(other)) > 0.0
+        };
+        let is_new = leads(from.top) && leads(to.top);
         if depth == 0 || !is_new || crossing <= from.z || crossing >= to.z {
             list(from.z, crossing, from.top);
             list(crossing, to.z, to.top);
@@ -210,36 +251,63 @@ impl<'a> Scan<'a> {
         self.divide(middle, to, depth - 1, pieces);
     }
 
-    /// Where the highest curve of one place meets that of the other: by secants, with bisection
-    /// where these are slow.
+    /// Where the highest curve of one place meets that of the other: by inverse parabolas, with bisection
+    /// where these are not to be trusted (Chandrupatla 1997).
     fn crossing(&self, from: Place, to: Place) -> f64 {
         let lead = |z: f64| self.family.lead(from.top, to.top, z);
-        let (mut a, mut b) = (from.z, to.z);
-        let (mut at_a, mut at_b) = (lead(a), lead(b));
-        if at_a <= 0.0 || at_b >= 0.0 {
+        // Of the last two points one is on either side; the third was one of them before.
+        let (mut new, mut old) = ((from.z, lead(from.z)), (to.z, lead(to.z)));
+        if new.1 <= 0.0 || old.1 >= 0.0 {
             // A tie at one of the places.
-            return if at_a <= 0.0 { a } else { b };
+            return if new.1 <= 0.0 { from.z } else { to.z };
         }
-        for turn in 0..TURNS {
-            let secant = a + (b - a) * at_a / (at_a - at_b);
-            let z = if turn % 2 == 1 { 0.5 * (a + b) } else { secant };
-            if z <= a || z >= b {
-                // The secant has arrived.
-                return if at_a < -at_b { a } else { b };
-            }
-            let at_z = lead(z);
-            if at_z > 0.0 {
-                (a, at_a) = (z, at_z);
+        let mut part = 0.5;
+        for _ in 0..TURNS {
+            let z = new.0 + part * (old.0 - new.0);
+            let at = (z, lead(z));
+            let third;
+            if (at.1 > 0.0) == (new.1 > 0.0) {
+                third = new;
             } else {
-                (b, at_b) = (z, at_z);
+                (third, old) = (old, new);
             }
-            // What is left matters by its square.
-            if at_z == 0.0 || b - a <= 1e-9 * (1.0 + b.abs()) {
+            new = at;
+            // What is left matters by its square, but derivatives are largest there.
+            let least =
+                PRECISE * self.grain(from, to, z).min(1.0 + z.abs()) / (old.0 - new.0).abs();
+            if new.1 == 0.0 || least >= 1.0 {
                 return z;
             }
+            part = inverse_parabola(new, old, third)
+                .unwrap_or(0.5)
+                .clamp(0.5 * least, 1.0 - 0.5 * least);
         }
-        0.5 * (a + b)
+        0.5 * (new.0 + old.0)
     }
+
+    /// The distance over which the highest curves of two places change around z.
+    fn grain(&self, from: Place, to: Place, z: f64) -> f64 {
+        let of_curve = |j: usize| {
+            let capped = self.family.capped(j);
+            let bends = bend::of_curve(&capped, self.family.slopes[j]);
+            bends.map(|bend| bend.grain(z)).fold(1.0, f64::min)
+        };
+        of_curve(from.top).min(of_curve(to.top))
+    }
+}
+
+/// Where between two points the parabola z(lead) through three of them is at 0, as a part of the way, if
+/// it rises or falls throughout.
+fn inverse_parabola(new: (f64, f64), old: (f64, f64), third: (f64, f64)) -> Option<f64> {
+    let xi = (new.0 - old.0) / (third.0 - old.0);
+    let phi = (new.1 - old.1) / (third.1 - old.1);
+    if phi * phi >= xi || (1.0 - phi) * (1.0 - phi) >= 1.0 - xi {
+        return None;
+    }
+    let ratio = |a: f64, b: f64| a / (b - a);
+    let part = ratio(new.1, old.1) * third.1 / (old.1 - third.1)
+        + (third.0 - new.0) / (old.0 - new.0) * ratio(new.1, third.1) * old.1 / (third.1 - old.1);
+    part.is_finite().then_some(part)
 }
 
 /// f(z) and f(−z).

@@ -143,6 +143,105 @@ fn derivatives_are_those_of_finite_differences() {
     assert!(told >= 10, "{told} derivatives differ from zero");
 }
 
+/// A design that is expected to be k deviations above a ceiling at 0, and one that an observation leaves
+/// this part of its variance: logarithm of the gain, and its derivatives in mean, variance and slope of
+/// the latter and in the slope of the former. By quadrature and differences with 50 digits (mpmath).
+#[test]
+fn where_a_ceiling_is_nearly_reached_gains_and_derivatives_are_the_recorded_ones() {
+    const RECORDED: [(f64, f64, f64, [f64; 5]); 5] = [
+        (
+            0.6,
+            -0.4,
+            0.707_106_427_633_068_5,
+            [
+                -12.170_176_160_277,
+                2.813_052_512_193_1,
+                -4_270.600_259_497_3,
+                6_041.133_977_131_2,
+                -38.519_801_473_674,
+            ],
+        ),
+        (
+            1.2,
+            0.3,
+            0.703_562_363_973_514_5,
+            [
+                -27.590_233_979_169,
+                3.351_703_517_173_4,
+                -151.547_477_579_7,
+                213.919_509_697_68,
+                -79.932_798_542_129,
+            ],
+        ),
+        (
+            1.2,
+            0.3,
+            0.707_106_427_633_068_5,
+            [
+                -26.341_667_828_773,
+                2.455_751_204_317_7,
+                -9_546.852_482_135,
+                13_500.252_687_498,
+                -57.335_756_219_532,
+            ],
+        ),
+        (
+            2.0,
+            -0.4,
+            0.707_071_424_963_560_6,
+            [
+                -64.871_126_357_418,
+                5.244_037_525_859_7,
+                -3_847.884_052_075,
+                5_444.963_534_838_4,
+                -204.739_834_484_93,
+            ],
+        ),
+        (
+            2.0,
+            0.2,
+            0.707_106_777_651_013_6,
+            [
+                -61.803_282_347_82,
+                3.908_240_030_167_7,
+                -267_315.752_672_36,
+                378_040.461_161_24,
+                -149.058_427_640_16,
+            ],
+        ),
+    ];
+    let ceiling = [Ceiling { weight: 1.0, mean: 0.0, variance: 0.0 }];
+    let curve = |mean: f64, variance: f64| Curve { level: 0.0, free: 0.0, mean, variance };
+    for (best, mean, slope, expected) in RECORDED {
+        let mut curves = Curves::default();
+        curves.push(curve(best, 0.04), &ceiling).unwrap();
+        let mut work = Work::default();
+        let own = (curve(mean, 0.5), &ceiling[..]);
+        let gain = curves.gain(Some(own), &[0.05, slope], &mut work).unwrap();
+        assert!((gain.log() - expected[0]).abs() < 1e-6, "{best}, {slope}: {}", gain.log());
+        let (slopes, own) = (work.slopes(), work.candidate());
+        let derivatives = [own.mean, own.variance, slopes[1], slopes[0]].map(|d| d / gain.scaled);
+        for (found, expected) in derivatives.iter().zip(&expected[1..]) {
+            let error = (found - expected).abs();
+            assert!(error < 1e-6 * expected.abs(), "{best}, {slope}: {found}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn among_designs_that_all_reach_a_ceiling_the_best_is_the_one_that_lacks_least() {
+    let ceiling = [Ceiling { weight: 1.0, mean: 1.0, variance: 0.0 }];
+    let curve = |variance: f64| Curve { level: 0.0, free: 0.0, mean: 4.0, variance };
+    // By 10 and by 20 deviations: both are worth 1 to the last digit.
+    let mut curves = Curves::default();
+    curves.push(curve(0.09), &ceiling).unwrap();
+    curves.push(curve(0.0225), &ceiling).unwrap();
+    assert_eq!(curves.worths().collect::<Vec<_>>(), [1.0, 1.0]);
+    // What is learned about the worse one must first make it as good.
+    let gain = curves.gain(None, &[0.03, 0.0], &mut Work::default()).unwrap();
+    assert!(gain.log() < -200.0, "{}", gain.log());
+}
+
 /// Without ceilings that matter the curves are lines, whose gain has a closed form.
 #[test]
 fn under_ceilings_out_of_reach_gains_are_those_of_lines_however_small() {

@@ -119,7 +119,9 @@ impl<'h> Engine<'h> {
         let reference = match (&model.reference, config.utility) {
             (Some(reference), _) => reference.clone(),
             (None, Utility::Chebyshev) => self.worth_of_infeasible(model)?,
-            (None, Utility::Linear) => vec![0.0; count],
+            // Sums may begin anywhere. A target far below all values must not count so much that nothing
+            // else does after rounding.
+            (None, Utility::Linear) => enough.iter().map(|most| most.min(0.0)).collect(),
         };
         let units = model.objectives.iter().map(|belief| belief.unit).collect();
         Ok(Worth::new(config.utility, enough, reference, units)?)

@@ -174,6 +174,10 @@ fn brief(value: f64) -> String {
 /// What an output counts as, standardised, where it is a formula that has no value.
 pub(super) const HOPELESS: f64 = -1e12;
 
+/// The most that a formula counts, standardised. Its spread is that of a sample, which may have missed where
+/// it is the largest; products of several objectives must still be numbers.
+const HIGHEST: f64 = 1e30;
+
 impl Belief {
     /// Expected values, standardised.
     pub(crate) fn means(&self, points: &Points) -> Result<Vec<f64>> {
@@ -188,7 +192,7 @@ impl Belief {
 
     /// The value of a formula, standardised; hopeless where it has none.
     fn standardised(&self, value: Option<f64>) -> f64 {
-        value.map_or(HOPELESS, |value| self.map.standardize(value).max(HOPELESS))
+        value.map_or(HOPELESS, |value| self.map.standardize(value).clamp(HOPELESS, HIGHEST))
     }
 
     /// What is expected at `x`, standardised. A formula is certain.

@@ -113,13 +113,16 @@ impl Acquisition for UtilityKg<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let gain: Evaluator<'_> = match &self.options[option] {
+        let mut gain: Evaluator<'_> = match &self.options[option] {
             Form::Objective(m, curves) => {
                 let mut work = Work::new(self, *m, curves);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
             Form::Constraints(observed) => vector::evaluator(&self.shared, observed),
         };
+        let log_scale = self.worth.scale().ln();
+        let gain =
+            Box::new(move |x: &[f64], gradient: Option<&mut [f64]>| gain(x, gradient) + log_scale);
         unless_it_fails(gain, &self.successes[option])
     }
 }

@@ -206,3 +206,110 @@ fn tiny_gains_have_logarithms_and_gradients() {
     assert!(log.is_finite() && log < -40.0, "{log}");
     assert!(gradient.iter().all(|g| g.is_finite() && *g != 0.0), "{gradient:?}");
 }
+
+/// Random models of some objectives in three inputs, with this noise.
+fn precise_objectives(rng: &mut Rng, objectives: usize, noise: f64) -> Model {
+    let belief = |_| {
+        let points = Points::from_rows(3, (0..9).map(|_| [0.0; 3].map(|_| rng.uniform()))).unwrap();
+        let values: Vec<f64> = (0..9).map(|_| rng.normal()).collect();
+        let data = Data::new(&points, &values).unwrap();
+        belief_of(&[0.6, 0.9, 0.5], [1.2, noise, 0.1], &data)
+    };
+    Model::of_objectives((0..objectives).map(belief).collect())
+}
+
+/// The best design all but reaches the target, so that what can be gained is what is expected to be missing
+/// at it: next to nothing. It is gained or not within a fraction of a deviation of what is measured.
+#[test]
+fn gradients_match_finite_differences_where_one_target_is_nearly_reached() {
+    let mut rng = Rng::new(131, 0);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    for noise in [0.02, 1e-4, 1e-6] {
+        let plain = precise_objectives(&mut rng, 1, noise);
+        let best = plain.means(&set).unwrap().as_flat().iter().copied().fold(-9.0, f64::max);
+        for beyond in [2.0, 1.0, 0.5, 0.1] {
+            for utility in [Utility::Linear, Utility::Chebyshev] {
+                let model = valued(plain.clone(), utility, &[best - beyond], &[-4.0]);
+                assert_gradients(&acquisition(&model, &set, &one(&[1.0])), 3, &mut rng);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_match_finite_differences_where_little_is_left_unknown() {
+    let mut rng = Rng::new(17, 0);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    for enough in [&[0.3, NEVER][..], &[0.3, 0.0, NEVER]] {
+        let model = precise_objectives(&mut rng, enough.len(), 1e-6);
+        let model = valued(model, Utility::Chebyshev, enough, &[-1.0; 3][..enough.len()]);
+        let weights = [0.4, 0.35, 0.25];
+        assert_gradients(&acquisition(&model, &set, &one(&weights[..enough.len()])), 3, &mut rng);
+    }
+}
+
+/// Utilities matter up to a factor, whatever its size.
+#[test]
+fn gains_grow_with_the_units_of_values_of_any_size() {
+    let mut rng = Rng::new(9, 0);
+    let plain = few_objectives(&mut rng, 2);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    let weights = sobol::simplex(2, 4, 2).unwrap();
+    let x = [0.3, 0.6, 0.2];
+    for (utility, enough) in [(Utility::Linear, [0.3, NEVER]), (Utility::Chebyshev, [NEVER; 2])] {
+        let log_gains = |units: [f64; 2]| {
+            let mut model = plain.clone();
+            model.objectives.iter_mut().zip(units).for_each(|(belief, unit)| belief.unit = unit);
+            let model = valued(model, utility, &enough, &[-1.0, -1.5]);
+            let acquisition = acquisition(&model, &set, &weights);
+            [0, 1].map(|option| {
+                let mut gradient = [0.0; 3];
+                (acquisition.evaluator(option)(&x, Some(&mut gradient)), gradient)
+            })
+        };
+        let usual = log_gains([1.5, 0.7]);
+        for size in [1e-300, 1e-100, 1e-9, 1e9, 1e100, 1e300] {
+            let scaled = log_gains([1.5 * size, 0.7 * size]);
+            for ((found, by_found), (expected, by_expected)) in scaled.into_iter().zip(usual) {
+                assert_close(found, expected + size.ln(), [1e-12, 1e-12], "logarithm of the gain");
+                for (found, expected) in by_found.into_iter().zip(by_expected) {
+                    assert_close(found, expected, [1e-9, 1e-9], "gradient");
+                }
+            }
+        }
+        for units in [[1e300, 1e-300], [1e-300, 1e300], [1e-150, 1.0], [f64::MAX, 5e-324]] {
+            for (log, gradient) in log_gains(units) {
+                assert!(!log.is_nan() && gradient.iter().all(|g| g.is_finite()), "{units:?}");
+            }
+        }
+    }
+}
+
+/// Seen from far enough away one objective is always the last: utilities are then weighted sums.
+#[test]
+fn from_a_reference_far_away_gains_are_those_of_weighted_sums() {
+    let mut rng = Rng::new(12, 0);
+    let plain = few_objectives(&mut rng, 2);
+    let set = sobol::cube(3, 25, 7).unwrap();
+    // The weights λ = (0.3, 0.7) make the objectives count 0.7 and 0.3, and all together 0.05 of that.
+    let last_is = [[1.05 * 0.7, 0.05 * 0.3], [0.05 * 0.7, 1.05 * 0.3]];
+    for (reference, last) in
+        [([-1e30, -1e30], 1), ([1e30, 1e30], 0), ([-1e30, 1e30], 1), ([1e30, 0.5], 0)]
+    {
+        let model = valued(plain.clone(), Utility::Chebyshev, &[NEVER; 2], &reference);
+        let found = acquisition(&model, &set, &one(&[0.3, 0.7]));
+        let shared = Scalarised::new(&plain, &set, &one(&last_is[last])).unwrap();
+        let expected = CMokg::one_by_one(shared);
+        for _ in 0..5 {
+            let x = [0.0; 3].map(|_| rng.uniform());
+            for option in 0..2 {
+                let (found, by_found) = evaluate(&found, option, &x);
+                let (expected, by_expected) = evaluate(&expected, option, &x);
+                assert_close(found, expected, [1e-6, 1e-9], "gain");
+                for (found, expected) in by_found.into_iter().zip(by_expected) {
+                    assert_close(found, expected, [1e-5, 1e-8], "gradient");
+                }
+            }
+        }
+    }
+}
