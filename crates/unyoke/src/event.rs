@@ -12,7 +12,7 @@ use crate::reading::Reading;
 use std::collections::BTreeMap;
 
 /// The newest format of records, in which this version writes.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// An event with the version of the form in which it is written.
 ///
@@ -21,7 +21,7 @@ pub const FORMAT: u32 = 3;
 ///
 /// let record = Record::from(Event::Withdrawn { evaluation: 3 });
 /// let text = serde_json::to_string(&record)?;
-/// assert_eq!(text, r#"{"format":3,"event":"withdrawn","evaluation":3}"#);
+/// assert_eq!(text, r#"{"format":4,"event":"withdrawn","evaluation":3}"#);
 /// assert_eq!(serde_json::from_str::<Record>(&text)?, record);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -71,6 +71,20 @@ pub enum Event {
         /// Whether it belongs to the first designs, chosen without a model.
         #[serde(default)]
         initial: bool,
+    },
+    /// A measurement that a recommended design lacks was asked for, to see what is true there. Since
+    /// format 4.
+    ConfirmationAsked {
+        /// Its number.
+        evaluation: u64,
+        /// Where to evaluate.
+        design: Design,
+        /// Which measurement.
+        measurement: String,
+        /// What it was expected to cost.
+        cost: f64,
+        /// How many records the journal had when the design was recommended.
+        round: u64,
     },
     /// The results of an evaluation arrived.
     Measured {
@@ -159,7 +173,7 @@ pub enum Event {
 /// use unyoke::{Header, JournalError};
 ///
 /// let header: Header = serde_json::from_str(r#"{"format":7,"event":"not invented yet"}"#)?;
-/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 3 }));
+/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 4 }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -260,10 +274,10 @@ mod tests {
 
     #[test]
     fn events_not_invented_yet_are_refused_by_their_format() {
-        let text = r#"{"format":4,"event":"merged","studies":[1,2]}"#;
+        let text = r#"{"format":5,"event":"merged","studies":[1,2]}"#;
         assert!(serde_json::from_str::<Record>(text).is_err());
         let header: Header = serde_json::from_str(text).unwrap();
-        assert_eq!(header.check(), Err(JournalError::Format { found: 4, known: FORMAT }));
+        assert_eq!(header.check(), Err(JournalError::Format { found: 5, known: FORMAT }));
         assert_eq!(Header { format: FORMAT }.check(), Ok(()));
         assert_eq!(Header { format: 0 }.check(), Ok(()));
     }
