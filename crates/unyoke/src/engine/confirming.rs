@@ -19,8 +19,9 @@ impl Engine<'_> {
     pub(crate) fn designs_to_confirm(&self, points: usize) -> Result<Vec<Vec<f64>>> {
         let (model, weights) = (self.recommender(None)?, self.weights_of_front()?);
         let front = self.candidates(&model, &weights)?.recommended(&model, &weights, points);
-        front.to_confirm(&model, &weights, |x| {
-            self.price(&self.lacking_measurements(x).unwrap_or_default(), x)
+        front.to_confirm(&model, &weights, |x| match self.lacking_measurements(x) {
+            Some(lacking) => self.price(&lacking, x),
+            None => Ok(f64::INFINITY),
         })
     }
 
