@@ -53,7 +53,7 @@ fn what_was_measured_is_shown_with_its_values_and_without_what_is_beaten_or_infe
 #[test]
 fn replicates_are_averaged_with_their_standard_errors() {
     let noisy = BY_HAND.replace("cost = 4", "cost = 4\nnoise = 0.5");
-    let place = Place::new(&noisy.split("[constraints").next().unwrap());
+    let place = Place::new(noisy.split("[constraints").next().unwrap());
     let rows = "0.1,1,9\n0.1,,8\n0.1,,8.5\n0.1,,8.5\n0.6,2,3\n0.8,3,2\n";
     place.write("old.csv", &format!("x,mass,drag\n{rows}"));
     place.text(&["import", "old.csv"]);

@@ -20,6 +20,13 @@ struct Measured<'h> {
     outputs: Vec<Known>,
 }
 
+/// The values at a design, by output of the problem.
+struct Gathered<'h> {
+    design: &'h Design,
+    x: &'h [f64],
+    readings: Vec<Vec<Reading>>,
+}
+
 /// What is known of an output from its own values.
 #[derive(Debug, Clone, PartialEq)]
 struct Known {
@@ -87,22 +94,23 @@ impl Engine<'_> {
         let (space, outputs) = (&self.history.space, self.problem().outputs.len());
         let set_aside: Vec<HashSet<u64>> = (0..outputs).map(|k| set_aside(model, k)).collect();
         let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut found: Vec<(&Design, &[f64], Vec<Vec<Reading>>)> = vec![];
+        let mut found: Vec<Gathered<'_>> = vec![];
         for evaluation in self.history.completed() {
             let x = self.history.point(evaluation.id);
             if !(x.iter().all(|v| (0.0..=1.0).contains(v)) && space.allows(x)) {
                 continue;
             }
             let place = *places.entry(key(x)).or_insert_with(|| {
-                found.push((&evaluation.design, x, vec![vec![]; outputs]));
+                let (design, readings) = (&evaluation.design, vec![vec![]; outputs]);
+                found.push(Gathered { design, x, readings });
                 found.len() - 1
             });
             for k in 0..outputs {
                 let counts = !set_aside[k].contains(&evaluation.id);
-                found[place].2[k].extend(evaluation.reading(k).filter(|_| counts));
+                found[place].readings[k].extend(evaluation.reading(k).filter(|_| counts));
             }
         }
-        let complete = found.into_iter().filter_map(|(design, x, readings)| {
+        let complete = found.into_iter().filter_map(|Gathered { design, x, readings }| {
             let known = readings.iter().enumerate().map(|(k, all)| self.known(model, k, x, all));
             Some(Measured { design, x, outputs: known.collect::<Option<_>>()? })
         });
