@@ -95,7 +95,8 @@ pub(crate) fn table(front: &FrontView) -> String {
     for point in front.sorted() {
         table.row(cells(front, point));
     }
-    table.right(0..front.parameters.len() + front.outputs.len() + 1).to_string()
+    let numbers = front.parameters.len() + front.outputs.len();
+    table.right(0..numbers + usize::from(front.has_feasibility())).to_string()
 }
 
 fn cells(front: &FrontView, point: &PointView) -> Vec<String> {
