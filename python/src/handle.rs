@@ -12,7 +12,7 @@ use unyoke_run::{Limits, is_gone};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{
     Background, Custody, FrontView, Plan, StudyReport, Worker, best_for, evaluations,
-    explain_design, explanation, front, has_values, measured, models, status,
+    explain_design, explanation, front, has_values, measured, measured_front, models, status,
 };
 
 use crate::error::{Failure, Result};
@@ -228,19 +228,24 @@ impl Handle {
         self.view(py, |study, _| json(&models(study)?))
     }
 
-    /// The predicted front.
-    fn front(&self, py: Python<'_>, count: usize) -> PyResult<String> {
+    /// The predicted front, for people who are this cautious.
+    fn front(&self, py: Python<'_>, count: usize, cautious: Option<f64>) -> PyResult<String> {
         self.view(py, |study, _| {
             require_values(study)?;
-            json(&front(study, count)?)
+            json(&front(study, count, cautious)?)
         })
+    }
+
+    /// Designs at which every output was measured and that no other of them beats.
+    fn measured_front(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |study, _| json(&measured_front(study)?))
     }
 
     /// The design that is best for these weights, as a front of one.
     fn best(&self, py: Python<'_>, weights: Vec<f64>) -> PyResult<String> {
         self.view(py, |study, _| {
             require_values(study)?;
-            json(&best_for(study, &weights)?)
+            json(&best_for(study, &weights, None)?)
         })
     }
 

@@ -89,7 +89,7 @@ impl Found {
         let measurements = (0..study.problem().measurements.len())
             .map(|m| measurement_run(study.problem(), m))
             .collect();
-        let run = RunSettings { slots: usize::MAX, trials: TRIALS, measurements };
+        let run = RunSettings { slots: usize::MAX, trials: TRIALS, confirm: None, measurements };
         let (file, name, stop) = (None, None, None);
         Self { study, store, location, file, name, budget, stop, run, layout }
     }

@@ -287,12 +287,25 @@ class Study:
 
     # What is known.
 
-    def front(self, count: int = 20) -> Front:
-        """The predicted trade-offs, at most `count` designs."""
+    def front(self, count: int = 20, *, cautious: float | None = None) -> Front:
+        """The predicted trade-offs, at most `count` designs.
+
+        With `cautious`, designs are ranked by the values that they reach with this probability, from
+        0.5 to below 1; 0.9 is usual.
+        """
         if integer(count, "count") < 1:
             raise DataError("count must be at least 1")
-        view = json.loads(self._handle.front(int(count)))
+        quantile = None if cautious is None else number(cautious, "cautious")
+        view = json.loads(self._handle.front(int(count), quantile))
         return Front(view, self, self._handle.measured())
+
+    def measured_front(self) -> list[dict[str, Any]]:
+        """What was measured: designs at which every output was, feasible and not beaten by another.
+
+        Each has its `design` and, by output, `value`, standard error `sd` and the single values
+        `measured`, as `docs/views.md` has them.
+        """
+        return list(json.loads(self._handle.measured_front())["points"])
 
     def best(self, weights: Mapping[str, float]) -> Point:
         """The design with the best expected weighted sum of the objectives.

@@ -92,12 +92,14 @@ class Point:
     def __init__(self, view: Mapping[str, Any], problem: Problem) -> None:
         self._view = dict(view)
         self.design: dict[str, Value] = in_order(view["design"], problem)
-        #: By output: mean, sd, low, high and measured values.
+        #: By output: mean, sd, low, high, the 90 % interval and measured values.
         self.outputs: dict[str, dict[str, Any]] = {
             name: view["outputs"][name] for name in problem.outputs if name in view["outputs"]
         }
         #: The probability that all constraints hold and no run fails; None where nothing can.
         self.feasibility: float | None = view.get("feasibility")
+        #: Whether every output was measured at this very design.
+        self.confirmed: bool = view["confirmed"]
 
     @property
     def mean(self) -> dict[str, float]:
@@ -161,6 +163,7 @@ class Front(Sequence[Point]):
             columns[name + frames.ERROR] = [forecast.get("sd") for forecast in forecasts]
         if any(point.feasibility is not None for point in self):
             columns["feasibility"] = [point.feasibility for point in self]
+        columns["confirmed"] = [point.confirmed for point in self]
         return frames.frame(columns, frame)
 
     def plot(self, ax: Any = None, objectives: Sequence[str] | None = None) -> Any:
@@ -184,14 +187,14 @@ class Front(Sequence[Point]):
         return f"<div>{self.svg() or ''}{self._table()}</div>"
 
     def _table(self) -> str:
-        names = [*self._problem.parameters, *self._problem.outputs]
+        names = [*self._problem.parameters, *self._problem.outputs, "confirmed"]
         rows = []
         for point in self:
             cells = [shown(point.design[name]) for name in self._problem.parameters]
             for name in self._problem.outputs:
                 forecast = point.outputs.get(name)
                 cells.append(f"{forecast['mean']:.4g} ± {forecast['sd']:.2g}" if forecast else "")
-            rows.append(cells)
+            rows.append([*cells, "yes" if point.confirmed else ""])
         return table(names, rows)
 
 

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::commands::{
-    ask, check, completions, explain, export, front, import, init, lab, report, retry, run, status,
-    tell,
+    ask, check, completions, confirm, explain, export, front, import, init, lab, report, retry,
+    run, status, tell,
 };
 use crate::output::Form;
 
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Check(check::Arguments),
     /// Run the study: choose evaluations, run their commands, until the budget is spent.
     Run(run::Arguments),
+    /// Measure what the recommended designs lack, and see how predictions held up.
+    Confirm(confirm::Arguments),
     /// Ask what to evaluate next, to do it by hand.
     Ask(ask::Arguments),
     /// Record the result of an evaluation: its values, a failure, or that it will not be made.
@@ -51,7 +53,7 @@ pub(crate) enum Command {
     Import(import::Arguments),
     /// Show the state of the study: values, failures, spending, what is running.
     Status(status::Arguments),
-    /// Show the predicted trade-offs, with uncertainty and what was measured.
+    /// Show the trade-offs: those that are predicted, with uncertainty, or those that were measured.
     Front(front::Arguments),
     /// Explain the next suggestion, or what is expected of a design.
     Explain(explain::Arguments),

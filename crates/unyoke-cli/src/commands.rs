@@ -7,6 +7,7 @@ pub(crate) mod front;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod ask;
+pub(crate) mod confirm;
 pub(crate) mod tell;
 pub(crate) mod retry;
 pub(crate) mod import;

@@ -31,6 +31,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments, form),
         Command::Run(arguments) => commands::run::run(&arguments, form),
+        Command::Confirm(arguments) => commands::confirm::run(&arguments, form),
         Command::Ask(arguments) => commands::ask::run(&arguments, form),
         Command::Tell(arguments) => commands::tell::run(&arguments, form),
         Command::Retry(arguments) => commands::retry::run(&arguments, form),

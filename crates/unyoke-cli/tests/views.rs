@@ -84,10 +84,15 @@ fn the_documented_fields_are_those_that_are_printed() {
     agrees("## Status", &place.json(&["status"]));
     agrees("## Front", &place.json(&["front", "--points", "4"]));
     agrees("## Front", &place.json(&["front", "--weights", "0.5,0.5"]));
+    agrees("## Front", &place.json(&["front", "--cautious"]));
+    agrees("## Measured front", &place.json(&["front", "--measured"]));
     agrees("## Explanation", &place.json(&["explain"]));
     let at = ["explain", "--at", "length=0.5,material=oak"];
     agrees("## Designs of your own", &place.json(&at));
     agrees("## Evaluations", &place.json(&["export"]));
+    let confirming = place.json(&["confirm"]);
+    place.text(&["tell", &confirming["asked"][0]["evaluation"].to_string(), "0.5"]);
+    agrees("## Confirmation", &place.json(&["confirm"])["confirmation"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::opening::Opened;
 use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
 use crate::study_file::{MeasurementRun, StudyFile};
 
-use asking::{Asking, Basis, Choice, Question};
+use asking::{Asking, Basis, Choice, Purpose, Question};
 use heartbeat::Heartbeat;
 use limits::Trial;
 use owner::Owner;
@@ -82,6 +82,9 @@ pub struct Runner<'a> {
     suggestions: Suggestions,
     /// Why nothing new is started.
     ending: Option<Ending>,
+    purpose: Purpose,
+    /// The round of confirmations that is under way here.
+    round: Option<u64>,
     tell: &'a mut dyn FnMut(Progress),
 }
 
@@ -140,8 +143,16 @@ impl<'a> Runner<'a> {
             failed: 0,
             suggestions: Suggestions::default(),
             ending: None,
+            purpose: Purpose::Search,
+            round: None,
             tell,
         })
+    }
+
+    /// Searches no more: the recommended designs, so many at most, are confirmed.
+    #[must_use]
+    pub fn confirming(self, points: usize) -> Self {
+        Self { purpose: Purpose::Confirm { points }, ..self }
     }
 
     /// Runs until nothing more is to be started and nothing runs here any more.
@@ -313,6 +324,9 @@ impl<'a> Runner<'a> {
         if let Some(appraisal) = self.not_worthwhile.take() {
             return Ending::NotWorthwhile(appraisal);
         }
+        if let Purpose::Confirm { .. } = self.purpose {
+            return Ending::Confirmed;
+        }
         let limits = self.limits();
         // Where costs depend on the design, nothing was found for what is left of the budget.
         let affordable = |which: &Vec<usize>| {
@@ -431,6 +445,8 @@ impl<'a> Runner<'a> {
             run: self.file.run.clone(),
             running: basis.running,
             by_hand: basis.by_hand,
+            purpose: self.purpose,
+            round: self.round,
         };
         self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
         Ok(true)
@@ -468,6 +484,7 @@ impl<'a> Runner<'a> {
         drop(turn);
         match asked {
             Asked::Recorded(asked) => {
+                self.round = asked.confirms.or(self.round);
                 let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
                 // If somebody else has taken it up in this very moment, it is theirs.
                 claimed.map_or(Ok(()), |lease| self.begin(lease, Some(asked)).map(drop))

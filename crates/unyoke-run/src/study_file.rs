@@ -219,7 +219,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     let stop = settings::stop(root, &names, &config, found);
     let places = measurements.iter().map(|one| one.place.clone()).collect();
     let runs = measurements.iter().map(|one| one.run.clone()).collect();
-    let run = settings::run(root, runs, found);
+    let run = settings::run(root, runs, &budget, found);
     let problem = Problem {
         outputs: outputs.into_iter().map(|one| one.output).collect(),
         measurements: measurements.into_iter().map(|one| one.measurement).collect(),

@@ -154,7 +154,9 @@ impl Store {
         let mut effects = Effects { owner, ttl, ..Effects::default() };
         for record in records {
             match record.event {
-                Event::Asked { evaluation, .. } => effects.asked.push(evaluation),
+                Event::Asked { evaluation, .. } | Event::ConfirmationAsked { evaluation, .. } => {
+                    effects.asked.push(evaluation);
+                }
                 Event::Measured { evaluation, .. }
                 | Event::Told { evaluation, .. }
                 | Event::Failed { evaluation, .. }

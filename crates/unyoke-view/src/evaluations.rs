@@ -80,6 +80,8 @@ pub enum EvaluationOrigin {
     Initial,
     /// Chosen by the algorithm.
     Chosen,
+    /// Made to confirm a recommended design.
+    Confirmation,
 }
 
 impl EvaluationOrigin {
@@ -89,6 +91,7 @@ impl EvaluationOrigin {
             Self::Imported => "imported",
             Self::Initial => "initial",
             Self::Chosen => "chosen",
+            Self::Confirmation => "confirmation",
         }
     }
 }
@@ -118,10 +121,11 @@ fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
         Status::Failed(reason) => (EvaluationStatus::Failed, Some(reason.clone())),
         Status::Withdrawn => (EvaluationStatus::Withdrawn, None),
     };
-    let origin = match (evaluation.asked, evaluation.initial) {
-        (false, _) => EvaluationOrigin::Imported,
-        (true, true) => EvaluationOrigin::Initial,
-        (true, false) => EvaluationOrigin::Chosen,
+    let origin = match (evaluation.asked, evaluation.initial, evaluation.confirms) {
+        (false, ..) => EvaluationOrigin::Imported,
+        (true, true, _) => EvaluationOrigin::Initial,
+        (true, false, Some(_)) => EvaluationOrigin::Confirmation,
+        (true, false, None) => EvaluationOrigin::Chosen,
     };
     EvaluationView {
         evaluation: evaluation.id,

@@ -1,11 +1,14 @@
-//! The predicted trade-offs of a study.
+//! The trade-offs of a study: those that are predicted, and those that were measured.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Design, Forecast, FrontPoint, Journal, Parameter, Study};
+use unyoke::{Average, Design, Forecast, FrontPoint, Journal, MeasuredPoint, Parameter, Study};
 
 use crate::output::{OutputView, outputs};
-use crate::words::{percent, plus_minus, short};
+use crate::words::{count, percent, plus_minus, short};
+
+/// How many designs of a front are shown unless somebody wants another number.
+pub const ROWS: usize = 20;
 
 /// Designs that are best for some trade-off, as far as the models can tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,9 @@ pub struct PointView {
     /// The probability that all constraints hold and no run fails there; `None` where there are no
     /// constraints and nothing has failed.
     pub feasibility: Option<f64>,
+    /// Whether every output was measured at this very design, or is a formula.
+    #[serde(default)]
+    pub confirmed: bool,
 }
 
 /// An output at a design: what is expected, and what was measured.
@@ -42,30 +48,98 @@ pub struct ForecastView {
     pub low: f64,
     /// One standard deviation above the expected value.
     pub high: f64,
+    /// The ends of the interval that holds the true value in nine cases of ten.
+    pub interval: [f64; 2],
     /// Values measured at this very design, in order.
     pub measured: Vec<f64>,
 }
 
-/// The predicted front of a study, at most `count` designs. There must be values.
-pub fn front<J: Journal>(study: &Study<J>, count: usize) -> unyoke::Result<FrontView> {
-    Ok(with_heads(study, study.front(count)?.points))
+/// The designs at which every output was measured and that no other of them beats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredFrontView {
+    /// Names of the parameters, in the order of the problem.
+    pub parameters: Vec<String>,
+    /// The outputs, in the order of the problem.
+    pub outputs: Vec<OutputView>,
+    /// The designs, in the order in which they were first measured.
+    pub points: Vec<MeasuredPointView>,
+}
+
+/// A design at which every output was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredPointView {
+    /// The design.
+    pub design: Design,
+    /// What was measured of each output there, by its name.
+    pub outputs: BTreeMap<String, AverageView>,
+}
+
+/// What was measured of an output at a design, once or more often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AverageView {
+    /// The value, or the average of several.
+    pub value: f64,
+    /// Its standard error; `None` where there is no noise.
+    pub sd: Option<f64>,
+    /// The single values, in order; empty for a formula.
+    pub measured: Vec<f64>,
+}
+
+/// The predicted front of a study, at most `count` designs, compared by what is expected of them or by what
+/// they reach with probability `cautious` ([`Study::cautious_front`]). There must be values.
+pub fn front<J: Journal>(
+    study: &Study<J>,
+    count: usize,
+    cautious: Option<f64>,
+) -> unyoke::Result<FrontView> {
+    let front = match cautious {
+        Some(quantile) => study.cautious_front(count, quantile)?,
+        None => study.front(count)?,
+    };
+    Ok(with_heads(study, front.points))
 }
 
 /// The one design that is best for these weights of the objectives. There must be values.
-pub fn best_for<J: Journal>(study: &Study<J>, weights: &[f64]) -> unyoke::Result<FrontView> {
-    Ok(with_heads(study, vec![study.best_for(weights)?]))
+pub fn best_for<J: Journal>(
+    study: &Study<J>,
+    weights: &[f64],
+    cautious: Option<f64>,
+) -> unyoke::Result<FrontView> {
+    let best = match cautious {
+        Some(quantile) => study.cautious_best_for(weights, quantile)?,
+        None => study.best_for(weights)?,
+    };
+    Ok(with_heads(study, vec![best]))
+}
+
+/// What was measured of all outputs: the designs that no other such design beats.
+pub fn measured_front<J: Journal>(study: &Study<J>) -> unyoke::Result<MeasuredFrontView> {
+    let names = || study.problem().outputs.iter().map(|output| output.name.clone());
+    let point = |MeasuredPoint { design, outputs }: MeasuredPoint| MeasuredPointView {
+        design,
+        outputs: names().zip(outputs.into_iter().map(AverageView::from)).collect(),
+    };
+    Ok(MeasuredFrontView {
+        parameters: parameters(study),
+        outputs: outputs(study),
+        points: study.measured_front()?.points.into_iter().map(point).collect(),
+    })
+}
+
+fn parameters<J: Journal>(study: &Study<J>) -> Vec<String> {
+    study.problem().parameters.iter().map(Parameter::name).map(str::to_owned).collect()
 }
 
 fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontView {
-    let parameters = study.problem().parameters.iter().map(Parameter::name);
     FrontView {
-        parameters: parameters.map(str::to_owned).collect(),
+        parameters: parameters(study),
         outputs: outputs(study),
         points: points.into_iter().map(|point| point_view(study, point)).collect(),
     }
 }
 
 pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> PointView {
+    let confirmed = point.is_measured();
     let names = study.problem().outputs.iter().map(|output| output.name.clone());
     let has_value = |(_, forecast): &(String, Forecast)| !forecast.mean.is_nan();
     let forecasts = names.zip(point.outputs).filter(has_value);
@@ -73,13 +147,44 @@ pub(crate) fn point_view<J: Journal>(study: &Study<J>, point: FrontPoint) -> Poi
         design: point.design,
         outputs: forecasts.map(|(name, forecast)| (name, forecast.into())).collect(),
         feasibility: point.feasibility,
+        confirmed,
     }
 }
 
 impl From<Forecast> for ForecastView {
     fn from(forecast: Forecast) -> Self {
-        let Forecast { mean, sd, low, high, measured, .. } = forecast;
-        Self { mean, sd, low, high, measured }
+        let Forecast { mean, sd, low, high, interval, measured, .. } = forecast;
+        Self { mean, sd, low, high, interval, measured }
+    }
+}
+
+impl From<Average> for AverageView {
+    fn from(Average { value, sd, measured }: Average) -> Self {
+        Self { value, sd, measured }
+    }
+}
+
+impl AverageView {
+    /// As people read it: `1.5`, `1.5 ± 0.1`, `1.5 ± 0.1 (3 values)`.
+    pub fn words(&self) -> String {
+        let value = self.sd.map_or_else(|| short(self.value), |sd| plus_minus(self.value, sd));
+        match self.measured.len() {
+            0 | 1 => value,
+            several => format!("{value} ({})", count(several, "value")),
+        }
+    }
+}
+
+impl MeasuredFrontView {
+    /// The designs in the order of their first objective, from low to high.
+    pub fn sorted(&self) -> Vec<&MeasuredPointView> {
+        let first = self.outputs.iter().find(|output| output.is_objective());
+        let first = first.map_or("", |objective| &objective.name);
+        let value =
+            |point: &MeasuredPointView| point.outputs.get(first).map_or(f64::INFINITY, |o| o.value);
+        let mut points: Vec<&MeasuredPointView> = self.points.iter().collect();
+        points.sort_by(|a, b| value(a).total_cmp(&value(b)));
+        points
     }
 }
 
@@ -105,6 +210,11 @@ impl FrontView {
 }
 
 impl PointView {
+    /// Whether every output was measured here, as people read it.
+    pub fn confirmation(&self) -> &'static str {
+        if self.confirmed { "yes" } else { "" }
+    }
+
     /// How likely it is that the design is feasible, as people read it: `97 %`.
     pub fn likely(&self) -> String {
         self.feasibility.map_or_else(String::new, percent)
@@ -152,10 +262,11 @@ mod tests {
                 sd: 0.1,
                 low: 1.134,
                 high: 1.334,
+                interval: [1.07, 1.4],
                 measured: measured.to_vec(),
             };
             let outputs = [("f".to_owned(), forecast)].into();
-            PointView { design: Design::new(), outputs, feasibility: None }
+            PointView { design: Design::new(), outputs, feasibility: None, confirmed: false }
         };
         let output = |deterministic, values| OutputView {
             name: "f".into(),

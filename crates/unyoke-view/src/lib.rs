@@ -1,7 +1,7 @@
 //! What is shown of a study: as data, figures and a report.
 //!
 //! A view is plain data that serialises to documented JSON (`docs/views.md`): [`status()`] (how the
-//! study stands), [`front()`] (the predicted trade-offs), [`explanation()`] (what to evaluate next, and
+//! study stands), [`front()`] (the predicted trade-offs), [`measured_front()`] (those that were measured), [`explanation()`] (what to evaluate next, and
 //! why), [`evaluations()`] (what was measured), and [`StudyReport`] (everything at once, with its
 //! [`figures`] and as one page). Command line, browser and Python show the same views; [`words`] has
 //! numbers and designs as people read them.
@@ -14,7 +14,7 @@
 //! for x in [0.1, 0.5, 0.9] {
 //!     study.tell_result(Design::new().with("x", x), "drag", (x - 0.4) * (x - 0.4))?;
 //! }
-//! let front = unyoke_view::front(&study, 5)?;
+//! let front = unyoke_view::front(&study, 5, None)?;
 //! assert!(front.points[0].outputs["drag"].mean < 0.1);
 //! assert_eq!(unyoke_view::evaluations(&study).len(), 3);
 //! # Ok::<(), unyoke::Error>(())
@@ -29,18 +29,23 @@ mod output;
 mod evaluations;
 mod prospect;
 mod front;
+mod confirmation;
 mod model;
 mod explanation;
 mod status;
 mod report;
 
+pub use confirmation::{ConfirmationView, ConfirmedValueView, confirmation};
 pub use evaluations::{
     EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, evaluations,
 };
 pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
 };
-pub use front::{ForecastView, FrontView, PointView, best_for, front};
+pub use front::{
+    AverageView, ForecastView, FrontView, MeasuredFrontView, MeasuredPointView, PointView, ROWS,
+    best_for, front, measured_front,
+};
 pub use model::{ModelView, models};
 pub use output::{OutputView, Wish, has_values, outputs};
 pub use prospect::{AppraisalView, Improvement, ProspectView};

@@ -10,15 +10,13 @@ pub use past::measured;
 use serde::{Deserialize, Serialize};
 use unyoke::{Journal, Measurement, Parameter, Record, Study, Suggestion};
 
+use crate::confirmation::{ConfirmationView, confirmation};
 use crate::evaluations::{EvaluationView, evaluations};
 use crate::explanation::{Explanation, SuggestionView};
 use crate::figures::Moment;
-use crate::front::{FrontView, front};
+use crate::front::{FrontView, MeasuredFrontView, ROWS, front, measured_front};
 use crate::model::models;
 use crate::output::{OutputView, has_values, outputs};
-
-/// Designs of the front that are shown.
-const POINTS: usize = 24;
 
 /// Everything that is known of a study. [`StudyReport::page`] shows it to people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +45,10 @@ pub struct StudyReport {
     pub measured: Vec<Vec<f64>>,
     /// The predicted front; `None` as long as there are no values.
     pub front: Option<FrontView>,
+    /// Designs at which every output was measured and that no other of them beats; `None` likewise.
+    pub measured_front: Option<MeasuredFrontView>,
+    /// How predictions held up in the latest round of confirmations; `None` before the first.
+    pub confirmation: Option<ConfirmationView>,
     /// What was expected of continuing, at some moments of the past and now; empty before models
     /// were asked.
     pub moments: Vec<Moment>,
@@ -79,7 +81,8 @@ impl StudyReport {
         allowed: Option<&Suggestion>,
     ) -> unyoke::Result<Self> {
         let free = study.suggest()?;
-        let front = has_values(study).then(|| front(study, POINTS)).transpose()?;
+        let front = has_values(study).then(|| front(study, ROWS, None)).transpose()?;
+        let measured_front = has_values(study).then(|| measured_front(study)).transpose()?;
         Ok(Self {
             background,
             algorithm: study.config().algorithm.name().to_owned(),
@@ -93,6 +96,8 @@ impl StudyReport {
             measured: past::measured(study)?,
             moments: past::moments(study, records, free.gain_per_cost(), front.as_ref())?,
             front,
+            measured_front,
+            confirmation: confirmation(study)?,
             next: Explanation {
                 next: SuggestionView::new(study.problem(), allowed.unwrap_or(&free), None),
                 possible: allowed.is_some(),

@@ -131,6 +131,11 @@ impl Writer {
                 self.open.push((false, false));
                 Some(Event::Added { evaluation, design, values })
             }
+            3 if value > 0.0 => {
+                self.open.push((true, true));
+                let round = self.events.len() as u64;
+                Some(Event::ConfirmationAsked { evaluation, design, measurement, cost, round })
+            }
             3 => Some(Event::CostChanged { measurement, cost: cost.into() }),
             _ => self.end(kind, which, value),
         };
@@ -161,7 +166,10 @@ impl Writer {
     /// Values for the outputs of an evaluation, in part where there are several.
     fn measured(&self, evaluation: u64, value: f64) -> Event {
         let asked = self.events.iter().find_map(|event| match event {
-            Event::Asked { evaluation: id, measurement, .. } if *id == evaluation => {
+            Event::Asked { evaluation: id, measurement, .. }
+            | Event::ConfirmationAsked { evaluation: id, measurement, .. }
+                if *id == evaluation =>
+            {
                 Some(measurement.clone())
             }
             _ => None,

@@ -6,9 +6,11 @@
 mod modelling;
 mod stakes;
 mod pending;
+mod measuring;
 mod predicting;
 mod prospects;
 mod checking;
+mod confirming;
 
 use crate::choices::{Choice, choices};
 use crate::config::{Algorithm, Config, Deterministic, FrontSearch, Preference};
@@ -114,6 +116,9 @@ impl<'h> Engine<'h> {
     /// written to the journal. Knowing more, a search might choose something else; but what it
     /// chose is still worth its price unless it would repeat what was written.
     pub(crate) fn renew(&self, earlier: &Suggestion, allowed: Allowed<'_>) -> Result<Renewed> {
+        if earlier.confirms.is_some() {
+            return self.renew_confirmation(earlier, allowed);
+        }
         match plan::next(self.history, allowed)? {
             // What needs no model comes first, and costs nothing to choose.
             Planned::Given { x, measurement, origin } => {
@@ -465,7 +470,8 @@ impl<'h> Engine<'h> {
     /// A suggestion that no model was asked about.
     fn given(&self, x: &[f64], measurement: usize, origin: Origin) -> Result<Suggestion> {
         let design = match origin {
-            Origin::SameDesign => self.asked_design(x),
+            Origin::SameDesign => self.design_at(x, self.history.asked()),
+            Origin::Confirmation => self.design_at(x, self.history.completed()),
             _ => self.history.space.decode(x),
         };
         let outputs = self.problem().outputs_of(measurement);
@@ -480,14 +486,15 @@ impl<'h> Engine<'h> {
             chosen: None,
             prospect: None,
             notes: vec![],
+            confirms: None,
         })
     }
 
-    /// The design that was asked for at `x`. Bounds are not exact in binary: converted back from the
-    /// cube it could be another one in its last digit, at which nothing was measured yet.
-    fn asked_design(&self, x: &[f64]) -> Design {
-        let mut asked = self.history.asked();
-        let found = asked.find(|e| self.history.point(e.id) == x);
+    /// The design of the first of these evaluations that is at `x`. Bounds are not exact in binary:
+    /// converted back from the cube it could be another one in its last digit, at which nothing was
+    /// measured yet.
+    fn design_at<'a>(&self, x: &[f64], mut among: impl Iterator<Item = &'a Evaluation>) -> Design {
+        let found = among.find(|e| self.history.point(e.id) == x);
         found.map_or_else(|| self.history.space.decode(x), |e| e.design.clone())
     }
 

@@ -100,6 +100,14 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// A probability at which nobody can be cautious.
+    #[error(
+        "{quantile} cannot be used for caution: it must be a probability from 0.5 to below 1, such as 0.9"
+    )]
+    BadQuantile {
+        /// What was asked for.
+        quantile: f64,
+    },
     /// A cost that is not a positive number.
     #[error("the cost of {measurement} is {cost}, but must be positive and finite")]
     BadCost {

@@ -72,6 +72,19 @@ pub enum Event {
         #[serde(default)]
         initial: bool,
     },
+    /// A measurement that a recommended design lacks was asked for, to see what is true there.
+    ConfirmationAsked {
+        /// Its number.
+        evaluation: u64,
+        /// Where to evaluate.
+        design: Design,
+        /// Which measurement.
+        measurement: String,
+        /// What it was expected to cost.
+        cost: f64,
+        /// How many records the journal had when the design was recommended.
+        round: u64,
+    },
     /// The results of an evaluation arrived.
     Measured {
         /// Its number.
@@ -239,6 +252,14 @@ mod tests {
             }
         }
         assert_eq!(FORMAT_3.lines().count(), 4);
+    }
+
+    #[test]
+    fn a_confirmation_is_read_and_written_as_it_first_was() {
+        let text = r#"{"format":3,"event":"confirmation_asked","evaluation":9,"design":{"x":0.5},"measurement":"drag","cost":4.0,"round":19}"#;
+        let record: Record = serde_json::from_str(text).unwrap();
+        assert!(matches!(record.event, Event::ConfirmationAsked { evaluation: 9, round: 19, .. }));
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
     }
 
     #[test]

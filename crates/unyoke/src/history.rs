@@ -108,12 +108,15 @@ impl History {
         match event {
             Event::Created { .. } => Err(self.nonsense("the study was created before")),
             Event::Asked { evaluation, design, measurement, cost, initial } => {
-                let m = self.problem.measurement_index(measurement)?;
-                check_cost(measurement, *cost)?;
-                let mut new = self.evaluation(*evaluation, design, Status::Pending)?;
-                (new.measurement, new.outputs) = (Some(m), self.problem.outputs_of(m));
-                (new.cost, new.initial, new.asked) = (*cost, *initial, true);
-                self.add(new)
+                let new = self.asked_for(*evaluation, design, measurement, *cost)?;
+                self.add(Evaluation { initial: *initial, ..new })
+            }
+            Event::ConfirmationAsked { evaluation, design, measurement, cost, round } => {
+                if !(1..=self.position).contains(round) {
+                    return Err(self.nonsense(format!("designs recommended from {round} records")));
+                }
+                let new = self.asked_for(*evaluation, design, measurement, *cost)?;
+                self.add(Evaluation { confirms: Some(*round), ..new })
             }
             Event::Added { evaluation, design, values } => {
                 self.import(*evaluation, design, self.named(values)?)
@@ -147,6 +150,22 @@ impl History {
         }
     }
 
+    /// An evaluation that was asked for, given that its number is the next one.
+    fn asked_for(
+        &self,
+        id: u64,
+        design: &Design,
+        measurement: &str,
+        cost: f64,
+    ) -> Result<Evaluation> {
+        let m = self.problem.measurement_index(measurement)?;
+        check_cost(measurement, cost)?;
+        let mut new = self.evaluation(id, design, Status::Pending)?;
+        (new.measurement, new.outputs) = (Some(m), self.problem.outputs_of(m));
+        (new.cost, new.asked) = (cost, true);
+        Ok(new)
+    }
+
     /// An evaluation as if its results came from elsewhere, given that its number is the next one.
     fn evaluation(&self, id: u64, design: &Design, status: Status) -> Result<Evaluation> {
         let next = self.evaluations.len() as u64;
@@ -163,6 +182,7 @@ impl History {
             sunk: 0.0,
             retried: 0,
             initial: false,
+            confirms: None,
             asked: false,
             status,
         })

@@ -36,6 +36,7 @@ mod suggestion;
 mod plan;
 mod engine;
 mod stopping;
+mod confirmation;
 mod contention;
 mod study;
 
@@ -60,7 +61,10 @@ pub use problem::{
 };
 pub use prospect::{Prospect, Unit};
 pub use reading::{Outcome, Reading, Results};
-pub use recommend::{Forecast, Front, FrontPoint};
+pub use recommend::{
+    Average, Confirmation, ConfirmedValue, Forecast, Front, FrontPoint, MeasuredFront,
+    MeasuredPoint,
+};
 pub use stopping::{Appraisal, Stop, Verdict};
 pub use study::{Asked, Study};
-pub use suggestion::{Note, OptionRow, Origin, Suggestion};
+pub use suggestion::{NextConfirmation, Note, OptionRow, Origin, Suggestion};

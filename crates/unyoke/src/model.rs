@@ -9,6 +9,7 @@
 pub(crate) mod known;
 pub(crate) mod subset;
 mod belief;
+mod calibration;
 mod feasibility;
 mod fit;
 mod joint;
@@ -20,11 +21,12 @@ mod left_out;
 use crate::config::{Config, Correlations, Units};
 use crate::problem::Output;
 use crate::worth::{Seen, Worth};
+use calibration::{SELECTED, doubt};
 use fit::{Draft, condition_on_expected, modelled};
 use known::Known;
 use outliers::draft;
 use unyoke_math::gp::{Prediction, Query};
-use unyoke_math::{Points, Result};
+use unyoke_math::{Points, Result, normal};
 
 pub(crate) use belief::Belief;
 use belief::HOPELESS;
@@ -100,6 +102,27 @@ pub(crate) struct Model {
     places: Vec<Place>,
     /// For each output of the problem, what its model knows from no observation.
     tails: Vec<Tail>,
+    /// For each output of the problem, by how much the deviations that its model states are too small;
+    /// empty where nobody asked.
+    doubts: Vec<f64>,
+    /// How pessimistically designs are compared; by what is expected of them where there is none.
+    pub(crate) caution: Option<Caution>,
+}
+
+/// How pessimistically designs are compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Caution {
+    /// Objectives count as so many standard deviations worse than expected.
+    pub(crate) deviations: f64,
+    /// A design must be at least this likely to be feasible.
+    pub(crate) likely: f64,
+}
+
+impl Caution {
+    /// Values that are reached with this probability, from 0.5 up, and designs that are feasible with it.
+    pub(crate) fn at(quantile: f64) -> Self {
+        Self { deviations: normal::quantile(quantile), likely: quantile }
+    }
 }
 
 /// The last rows of a model, which are no observations but expectations. Designs that are as good as
@@ -389,8 +412,58 @@ impl Model {
         Ok(self.expected(points)?.worths(self))
     }
 
-    /// What is expected of each of `points`.
+    /// Finds out how far the standard deviations of each model can be trusted, by what it expects of each
+    /// of its values from the others. To be asked of what is known, without what is under way.
+    pub(crate) fn calibrate(&mut self) {
+        let places = 0..self.places.len();
+        self.doubts = places.map(|k| doubt(&self.belief(k).gp.leave_one_out())).collect();
+    }
+
+    /// The same at designs that are chosen because of what the models say.
+    pub(crate) fn calibrate_for_selection(&mut self) {
+        self.calibrate();
+        self.doubts.iter_mut().for_each(|doubt| *doubt *= SELECTED);
+    }
+
+    /// What is expected of output `k` of the problem at `x`, with a deviation that goes by the errors
+    /// which its model has made.
+    pub(crate) fn forecast(&self, k: usize, x: &[f64]) -> Result<Prediction> {
+        let Prediction { mean, variance } = self.belief(k).predict(x)?;
+        Ok(Prediction { mean, variance: variance * self.doubt(k).powi(2) })
+    }
+
+    fn doubt(&self, k: usize) -> f64 {
+        self.doubts.get(k).copied().unwrap_or(1.0)
+    }
+
+    /// What is expected of each of `points`, with the caution that designs are compared with.
     pub(crate) fn expected(&self, points: &Points) -> Result<Expected> {
+        match self.caution {
+            Some(caution) => self.feared(points, caution),
+            None => self.plainly_expected(points),
+        }
+    }
+
+    /// The same, every objective so much worse that this is unlikely to be too little.
+    pub(crate) fn feared(&self, points: &Points, caution: Caution) -> Result<Expected> {
+        let mut expected = self.plainly_expected(points)?;
+        expected.likely = caution.likely;
+        for (k, place) in self.places.iter().enumerate() {
+            let Place::Objective(m) = *place else { continue };
+            for (i, prediction) in self.objectives[m].predict_many(points)?.iter().enumerate() {
+                let sd = prediction.variance.sqrt() * self.doubt(k);
+                expected.means.row_mut(i)[m] -= caution.deviations * sd;
+            }
+        }
+        for (i, row) in expected.predictions.iter_mut().flatten().enumerate() {
+            for (prediction, mean) in row.iter_mut().zip(expected.means.row(i)) {
+                *prediction = Prediction { mean: *mean, variance: 0.0 };
+            }
+        }
+        Ok(expected)
+    }
+
+    fn plainly_expected(&self, points: &Points) -> Result<Expected> {
         let feasibilities = match self.is_constrained() {
             true => Some(self.feasibilities(points)?),
             false => None,
@@ -399,7 +472,8 @@ impl Model {
             Some(_) => Some(self.predict_many(points)?),
             None => None,
         };
-        Ok(Expected { means: self.means(points)?, feasibilities, predictions: deviating })
+        let (means, likely) = (self.means(points)?, LIKELY);
+        Ok(Expected { means, feasibilities, predictions: deviating, likely })
     }
 
     /// What is expected of all objectives at each of `points`.
@@ -461,6 +535,8 @@ pub(crate) struct Expected {
     feasibilities: Option<Vec<f64>>,
     /// What is expected of all objectives, where more than the means counts.
     predictions: Option<Vec<Vec<Prediction>>>,
+    /// How likely a design must be to be feasible.
+    likely: f64,
 }
 
 impl Expected {
@@ -477,7 +553,37 @@ impl Expected {
             means: self.means.select(places),
             feasibilities: feasibilities.map(|all| places.iter().map(|i| all[*i]).collect()),
             predictions: predictions.map(|all| places.iter().map(|i| all[*i].clone()).collect()),
+            likely: self.likely,
         }
+    }
+
+    /// What was measured of design `i` counts in place of what is expected: it is feasible, and objectives
+    /// have these standardised values where they are known exactly.
+    pub(crate) fn settle(&mut self, i: usize, values: &[Option<f64>]) {
+        if let Some(feasibilities) = &mut self.feasibilities {
+            feasibilities[i] = 1.0;
+        }
+        for (m, value) in values.iter().enumerate() {
+            let Some(mean) = *value else { continue };
+            self.means.row_mut(i)[m] = mean;
+            if let Some(predictions) = &mut self.predictions {
+                predictions[i][m] = Prediction { mean, variance: 0.0 };
+            }
+        }
+    }
+
+    /// These designs, then `others`.
+    pub(crate) fn and(mut self, others: Self) -> Result<Self> {
+        for row in others.means.rows() {
+            self.means.push(row)?;
+        }
+        if let (Some(own), Some(other)) = (&mut self.feasibilities, others.feasibilities) {
+            own.extend(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.predictions, others.predictions) {
+            own.extend(other);
+        }
+        Ok(self)
     }
 
     /// The value of each design to a decision maker.
@@ -506,7 +612,7 @@ impl Expected {
         let has_values = |row: &[f64]| row.iter().all(|mean| *mean > HOPELESS);
         let mut feasible: Vec<bool> = self.means.rows().map(has_values).collect();
         for (feasible, f) in feasible.iter_mut().zip(self.feasibilities.iter().flatten()) {
-            *feasible &= *f >= LIKELY;
+            *feasible &= *f >= self.likely;
         }
         feasible
     }
@@ -535,16 +641,17 @@ impl Expected {
         const FAR: f64 = 1e6;
         let mut worths = self.worths(model);
         let unlikely =
-            self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < LIKELY);
+            self.feasibilities.iter().flatten().enumerate().filter(|(_, f)| **f < self.likely);
         for (i, f) in unlikely {
-            worths.row_mut(i).iter_mut().for_each(|worth| *worth -= FAR * (1.0 + LIKELY - f));
+            let lacking = 1.0 + self.likely - f;
+            worths.row_mut(i).iter_mut().for_each(|worth| *worth -= FAR * lacking);
         }
         worths
     }
 }
 
 /// A design is recommended if it is at least this likely to be feasible.
-pub(crate) const LIKELY: f64 = 0.5;
+const LIKELY: f64 = 0.5;
 
 #[cfg(test)]
 mod joint_tests;

@@ -111,7 +111,7 @@ fn choices_of(history: &History) -> Vec<Choice> {
 /// The next space-filling design that may be paid for, for one choice after the other.
 fn filling(history: &History, origin: Origin, allowed: Allowed<'_>) -> Result<Planned> {
     let choices = choices_of(history);
-    let asked = history.asked().count();
+    let asked = history.asked().filter(|e| e.confirms.is_none()).count();
     let per_design: usize = choices.iter().map(|choice| choice.measurements.len()).sum();
     let index = asked.div_ceil(per_design.max(1));
     for choice in (0..choices.len()).map(|turn| &choices[(asked + turn) % choices.len()]) {
@@ -157,7 +157,7 @@ struct Searched<'h> {
 /// `choice`, which is all that the algorithm makes at each design.
 fn searches_for_all<'h>(history: &'h History, choice: &Choice) -> (u64, Vec<Searched<'h>>) {
     let (mut count, mut open) = (0, Vec::<Searched<'_>>::new());
-    for Evaluation { id, measurement, .. } in history.asked().filter(|e| !e.initial) {
+    for Evaluation { id, measurement, .. } in history.asked().filter(|e| e.is_searched()) {
         let Some(m) = measurement else { continue };
         let x = history.point(*id);
         let lacks = |searched: &Searched<'_>| {
@@ -182,11 +182,12 @@ fn searches_for_all<'h>(history: &'h History, choice: &Choice) -> (u64, Vec<Sear
 }
 
 /// The number of searches so far, which decides the random numbers of the next one. A design at
-/// which everything is measured is one search; initial and withdrawn evaluations are none.
+/// which everything is measured is one search; initial evaluations, confirmations and what was withdrawn
+/// are none.
 pub(crate) fn searches(history: &History) -> u64 {
     match &choices_of(history)[..] {
         [all] if history.config.algorithm.is_coupled() => searches_for_all(history, all).0,
-        _ => history.asked().filter(|e| !e.initial).count() as u64,
+        _ => history.asked().filter(|e| e.is_searched()).count() as u64,
     }
 }
 

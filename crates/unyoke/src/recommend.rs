@@ -1,4 +1,5 @@
-//! The predicted Pareto set: NSGA-II on the posterior means.
+//! The predicted Pareto set: NSGA-II on the posterior means; and what was measured, which no mere
+//! prediction displaces.
 //!
 //! A front of a few points is chosen from it by what decision makers lose who have to choose among
 //! these points, and only then by how evenly they are spread: evenly spread points may all lie
@@ -8,17 +9,18 @@ use crate::config::FrontSearch;
 use crate::design::Design;
 use crate::discretise::best_utility;
 use crate::error::Result;
-use crate::model::Model;
 use crate::model::subset::{add_farthest, distinct};
+use crate::model::{Caution, Expected, Model};
 use crate::space::Space;
 use rayon::prelude::*;
 use serde::Serialize;
 use unyoke_math::Points;
 use unyoke_math::nsga2::Nsga2;
 use unyoke_math::optimize::largest;
-use unyoke_math::pareto::{non_dominated, thin};
+use unyoke_math::pareto::{dominates, non_dominated, thin};
 
-/// The predicted Pareto set, or the part of it that decision makers lose least with.
+/// The predicted Pareto set, or the part of it that decision makers lose least with, and designs that
+/// were measured and that no prediction is certain to beat.
 ///
 /// ```
 /// use unyoke::{Design, Problem, Study};
@@ -68,13 +70,15 @@ impl FrontPoint {
 pub struct Forecast {
     /// Expected value, in the output's own units; not a number where a formula has no value.
     pub mean: f64,
-    /// Standard deviation of that expectation (observation noise not included). On a log scale half
-    /// the distance from `low` to `high`.
+    /// Standard deviation of that expectation (observation noise not included), by the errors that the
+    /// model has made so far. On a log scale half the distance from `low` to `high`.
     pub sd: f64,
     /// One standard deviation below the expected value, in the output's own units.
     pub low: f64,
     /// One standard deviation above the expected value.
     pub high: f64,
+    /// Between these the true value lies in nine cases of ten, if the model is right about its errors.
+    pub interval: [f64; 2],
     /// Values measured at this very design.
     pub measured: Vec<f64>,
     /// Whether it is a formula of the parameters, known everywhere.
@@ -84,8 +88,96 @@ pub struct Forecast {
 impl Forecast {
     /// That a formula has this value, which is certain.
     pub(crate) fn of_formula(value: f64) -> Self {
-        Self { mean: value, sd: 0.0, low: value, high: value, measured: vec![], is_formula: true }
+        let (low, high, interval) = (value, value, [value; 2]);
+        Self { mean: value, sd: 0.0, low, high, interval, measured: vec![], is_formula: true }
     }
+}
+
+/// What was measured: the designs at which every output was, which are feasible by what was measured, and
+/// of which none is better in everything.
+///
+/// ```
+/// use unyoke::{Design, Problem, Study};
+///
+/// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+/// let problem = problem.minimise("f", 1.0).minimise("g", 5.0).build()?;
+/// let mut study = Study::new(problem)?;
+/// for (x, f, g) in [(0.2, 1.0, 3.0), (0.5, 2.0, 2.0), (0.9, 2.5, 2.5)] {
+///     study.tell_result(Design::new().with("x", x), "f", f)?;
+///     study.tell_result(Design::new().with("x", x), "g", g)?;
+/// }
+/// let found: Vec<Option<f64>> =
+///     study.measured_front()?.points.iter().map(|point| point.design.real("x")).collect();
+/// assert_eq!(found, [Some(0.2), Some(0.5)]);
+/// # Ok::<(), unyoke::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredFront {
+    /// The outputs' names, in the order of each point's values.
+    pub outputs: Vec<String>,
+    /// The designs, in the order in which they were first measured.
+    pub points: Vec<MeasuredPoint>,
+}
+
+/// A design at which every output was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredPoint {
+    /// The design.
+    pub design: Design,
+    /// What was measured of each output there.
+    pub outputs: Vec<Average>,
+}
+
+/// How the predictions of recommended designs held up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Confirmation {
+    /// How many records the journal had when the designs were recommended.
+    pub round: u64,
+    /// Each value that was measured since to confirm them, in the order in which these arrived.
+    pub values: Vec<ConfirmedValue>,
+}
+
+impl Confirmation {
+    /// How many values lie inside the intervals that were predicted.
+    pub fn inside(&self) -> usize {
+        self.values.iter().filter(|value| value.is_inside()).count()
+    }
+}
+
+/// A value of a recommended design, and what was predicted of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConfirmedValue {
+    /// The evaluation that gave it.
+    pub evaluation: u64,
+    /// The design.
+    pub design: Design,
+    /// The output.
+    pub output: String,
+    /// The expected value.
+    pub mean: f64,
+    /// The interval that was to hold the measured value in nine cases of ten, noise included.
+    pub interval: [f64; 2],
+    /// What came out.
+    pub measured: f64,
+}
+
+impl ConfirmedValue {
+    /// Whether it came out as predicted.
+    pub fn is_inside(&self) -> bool {
+        (self.interval[0]..=self.interval[1]).contains(&self.measured)
+    }
+}
+
+/// What was measured of an output at a design, once or more often.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Average {
+    /// The value; of several, their average, those with smaller standard errors counting for more. On a
+    /// log scale the average of logarithms.
+    pub value: f64,
+    /// Its standard error; `None` where there is no noise.
+    pub sd: Option<f64>,
+    /// The single values, in the order in which they arrived; empty for a formula.
+    pub measured: Vec<f64>,
 }
 
 /// Encoded designs that no other is predicted to dominate, at most `count`, well spread.
@@ -141,35 +233,132 @@ fn recommendable(space: &Space, model: &Model, designs: &Points) -> Result<Vec<u
     Ok((0..designs.len()).filter(recommendable).collect())
 }
 
-/// At most `count` of the encoded `designs`, none expected to dominate another: half of them those
-/// with which decision makers, `weights` a row each, lose least, the others spread over the front.
-pub(crate) fn recommended(
-    model: &Model,
-    designs: &Points,
-    weights: &Points,
-    count: usize,
-) -> Result<Points> {
-    let expected = model.expected(designs)?;
-    let means = expected.worths(model);
-    // Of designs with the same expectations, or that differ only beyond what is enough, one will do.
-    let front = first_of_equals(&rounded(&means), &non_dominated(&means)?);
-    let (designs, means) = (designs.select(&front), means.select(&front));
-    let expected = expected.select(&front);
-    if designs.len() <= count {
-        return Ok(designs);
+/// Designs at which every output was measured, feasible by that.
+pub(crate) struct Measurements {
+    /// Encoded.
+    pub(crate) designs: Points,
+    /// Standardised values of the objectives where these are known exactly.
+    pub(crate) values: Vec<Vec<Option<f64>>>,
+}
+
+/// What takes the place of a measured design must be better even if it turns out as low as this.
+const CERTAIN: f64 = 0.95;
+
+/// Designs of which each is best for somebody, as far as is known.
+pub(crate) struct Candidates {
+    designs: Points,
+    expected: Expected,
+    /// What each is worth in each objective.
+    worths: Points,
+    /// The first so many were measured.
+    measured: usize,
+}
+
+impl Candidates {
+    /// Those of the `found` designs that no other is expected to dominate, and those of the measured ones
+    /// that no other measured one dominates, nor a found one beyond its uncertainty.
+    pub(crate) fn new(model: &Model, found: &Points, measured: &Measurements) -> Result<Self> {
+        let is_new = |i: &usize| !measured.designs.rows().any(|x| x == found.row(*i));
+        let found = found.select(&(0..found.len()).filter(is_new).collect::<Vec<_>>());
+        let mut known = model.expected(&measured.designs)?;
+        measured.values.iter().enumerate().for_each(|(i, values)| known.settle(i, values));
+        let worths = known.worths(model);
+        let feared = model.feared(&found, Caution::at(CERTAIN))?.worths(model);
+        let is_beaten = |i: &usize| feared.rows().any(|other| dominates(other, worths.row(*i)));
+        let best = non_dominated(&worths)?;
+        let best: Vec<usize> = best.into_iter().filter(|i| !is_beaten(i)).collect();
+        let mut designs = measured.designs.select(&best);
+        for x in found.rows() {
+            designs.push(x)?;
+        }
+        let expected = known.select(&best).and(model.expected(&found)?)?;
+        let worths = expected.worths(model);
+        let is_found = |i: &usize| *i >= best.len();
+        let front = non_dominated(&worths)?.into_iter().filter(is_found);
+        let front: Vec<usize> = (0..best.len()).chain(front).collect();
+        // Of designs with the same expectations, or that differ only beyond what is enough, one will do:
+        // the one that was measured.
+        let kept = first_of_equals(&rounded(&worths), &front);
+        Ok(Self {
+            designs: designs.select(&kept),
+            expected: expected.select(&kept),
+            worths: worths.select(&kept),
+            measured: kept.iter().filter(|i| **i < best.len()).count(),
+        })
     }
-    let mut utilities = Points::zeros(weights.len(), designs.len());
-    for (q, row) in weights.rows().enumerate() {
-        let values = model.weigh_expected(row, &expected, &means);
-        for (i, utility) in values.into_iter().enumerate() {
-            utilities.row_mut(i)[q] = utility;
+
+    /// The value of each to a decision maker.
+    pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
+        self.expected.utilities(model, weights)
+    }
+
+    /// All of them, encoded; those that were measured come first.
+    pub(crate) fn designs(&self) -> &Points {
+        &self.designs
+    }
+
+    /// At most `count`: half of them those with which decision makers, `weights` a row each, lose least,
+    /// then those that were measured, then others, spread over the front.
+    pub(crate) fn recommended(self, model: &Model, weights: &Points, count: usize) -> Self {
+        if self.designs.len() <= count {
+            return self;
+        }
+        let mut chosen = least_loss(&self.all_utilities(model, weights), count.div_ceil(2));
+        let (all, scaled): (Vec<usize>, Points) =
+            ((0..self.designs.len()).collect(), in_ranges(&self.worths));
+        add_farthest(&scaled, &mut chosen, &all[..self.measured], count);
+        add_farthest(&scaled, &mut chosen, &all, count);
+        chosen.sort_unstable();
+        Self {
+            designs: self.designs.select(&chosen),
+            expected: self.expected.select(&chosen),
+            worths: self.worths.select(&chosen),
+            measured: chosen.iter().filter(|i| **i < self.measured).count(),
         }
     }
-    let mut chosen = least_loss(&utilities, count.div_ceil(2));
-    let all: Vec<usize> = (0..designs.len()).collect();
-    add_farthest(&in_ranges(&means), &mut chosen, &all, count);
-    chosen.sort_unstable();
-    Ok(designs.select(&chosen))
+
+    /// A row for each design with its value to each decision maker.
+    fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
+        let mut utilities = Points::zeros(weights.len(), self.designs.len());
+        for (q, row) in weights.rows().enumerate() {
+            let values = model.weigh_expected(row, &self.expected, &self.worths);
+            for (i, utility) in values.into_iter().enumerate() {
+                utilities.row_mut(i)[q] = utility;
+            }
+        }
+        utilities
+    }
+
+    /// The designs that were not measured, encoded, in the order in which measuring them is worth most:
+    /// each adds most, per unit of what that `costs`, to what decision makers have with those before it.
+    pub(crate) fn to_confirm(
+        &self,
+        model: &Model,
+        weights: &Points,
+        costs: impl Fn(&[f64]) -> Result<f64>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let utilities = self.all_utilities(model, weights);
+        let mut left: Vec<usize> = (self.measured..self.designs.len()).collect();
+        let prices = left.iter().map(|i| costs(self.designs.row(*i)));
+        let prices: Vec<f64> = prices.collect::<Result<_>>()?;
+        let price = |i: usize| prices[i - self.measured];
+        left.retain(|i| price(*i).is_finite());
+        let mut reached = worst_of(&utilities);
+        let have = |reached: &mut [f64], i: usize| {
+            let row = utilities.row(i).iter();
+            reached.iter_mut().zip(row).for_each(|(reached, u)| *reached = reached.max(*u));
+        };
+        (0..self.measured).for_each(|i| have(&mut reached, i));
+        let mut ordered = vec![];
+        while !left.is_empty() {
+            let gain = |i: &usize| gain(&utilities, &reached, *i) / price(*i);
+            let gains: Vec<f64> = left.iter().map(gain).collect();
+            let next = left.remove(largest(&gains, 1).first().map_or(0, |place| *place));
+            have(&mut reached, next);
+            ordered.push(self.designs.row(next).to_vec());
+        }
+        Ok(ordered)
+    }
 }
 
 /// Expectations without what nobody could measure: the models of two objectives that always agree
@@ -243,13 +432,8 @@ pub(crate) fn with_best_for_weights(
 /// What an option adds only shrinks as others are chosen, so that most sums need no update (Minoux
 /// 1978). The choice gains at least 1 − 1/e of what the best one would.
 fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
-    let mut reached = vec![f64::INFINITY; utilities.dim()];
-    for row in utilities.rows() {
-        reached.iter_mut().zip(row).for_each(|(reached, utility)| *reached = reached.min(*utility));
-    }
-    let gain = |reached: &[f64], i: usize| -> f64 {
-        utilities.row(i).iter().zip(reached).map(|(u, reached)| (u - reached).max(0.0)).sum()
-    };
+    let mut reached = worst_of(utilities);
+    let gain = |reached: &[f64], i: usize| gain(utilities, reached, i);
     let top = |gains: &[f64]| {
         let larger = |best: usize, i: usize| if gains[i] > gains[best] { i } else { best };
         (0..gains.len()).reduce(larger)
@@ -266,6 +450,20 @@ fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
         }
     }
     chosen
+}
+
+/// The smallest utility of each column.
+fn worst_of(utilities: &Points) -> Vec<f64> {
+    let mut worst = vec![f64::INFINITY; utilities.dim()];
+    for row in utilities.rows() {
+        worst.iter_mut().zip(row).for_each(|(worst, utility)| *worst = worst.min(*utility));
+    }
+    worst
+}
+
+/// By how much option `i` exceeds what is reached, summed over columns.
+fn gain(utilities: &Points, reached: &[f64], i: usize) -> f64 {
+    utilities.row(i).iter().zip(reached).map(|(u, reached)| (u - reached).max(0.0)).sum()
 }
 
 /// Each objective in units of its range.

@@ -4,6 +4,7 @@
 //! or opened elsewhere goes on exactly as it would have. What it says is worked out in `engine`.
 
 use crate::config::{Config, Wishes};
+use crate::confirmation;
 use crate::contention::Contention;
 use crate::design::Design;
 use crate::engine::{Engine, Renewed};
@@ -15,9 +16,9 @@ use crate::model_check::ModelCheck;
 use crate::plan::Permission;
 use crate::problem::{Cost, Problem};
 use crate::reading::{Outcome, Reading};
-use crate::recommend::{Front, FrontPoint};
+use crate::recommend::{Confirmation, Front, FrontPoint, MeasuredFront};
 use crate::stopping::{self, Appraisal, Stop};
-use crate::suggestion::{OptionRow, Origin, Suggestion};
+use crate::suggestion::{NextConfirmation, OptionRow, Origin, Suggestion};
 
 /// How often a suggestion is computed again because others asked for the same thing first.
 const SEARCHES: u32 = 64;
@@ -252,6 +253,72 @@ impl<J: Journal> Study<J> {
         Ok(found.filter(|suggestion| suggestion.origin != Origin::Repeated))
     }
 
+    /// The measurement by which a recommended design, one of `points`, gets a value that it lacks, the one
+    /// worth most first; without asking for it, which [`Study::ask_for`] does.
+    ///
+    /// The designs of a round are those that are recommended when it begins. `round` is the number of that
+    /// round, as its suggestions have it ([`Suggestion::confirms`]); without it the round under way goes on,
+    /// and if all of it is done, or something else was asked for since, another begins.
+    pub fn suggest_confirmation(
+        &self,
+        points: usize,
+        round: Option<u64>,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<NextConfirmation> {
+        self.check()?;
+        let records = self.journal.read(0)?;
+        let allowed = |measurements: &[usize]| allowed(self, measurements);
+        confirmation::next(&self.history, &records, points, round, &allowed)
+    }
+
+    /// Asks for what [`Study::suggest_confirmation`] says. `None`, with nothing asked for, if there is
+    /// nothing to confirm now.
+    ///
+    /// ```
+    /// use unyoke::{Permission, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+    /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let measure = |measurement: &str, x: f64| if measurement == "mass" { x } else { (1.0 - x).powi(2) };
+    /// for _ in 0..12 {
+    ///     let next = study.ask()?;
+    ///     let x = next.design.real("x").unwrap_or_default();
+    ///     study.tell(next.evaluation, measure(&next.measurement, x))?;
+    /// }
+    /// let (all, mut round) = (|_: &Study, _: &[usize]| Permission::Granted, None);
+    /// while let Some(next) = study.ask_confirmation(5, round, all)? {
+    ///     round = next.confirms;
+    ///     let x = next.design.real("x").unwrap_or_default();
+    ///     study.tell(next.evaluation, measure(&next.measurement, x))?;
+    /// }
+    /// let confirmation = study.confirmation()?;
+    /// assert!(confirmation.is_some_and(|round| round.inside() <= round.values.len()));
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn ask_confirmation(
+        &mut self,
+        points: usize,
+        round: Option<u64>,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Option<Suggestion>> {
+        for _ in 0..SEARCHES {
+            let next = self.suggest_confirmation(points, round, &allowed)?;
+            let NextConfirmation::Measure(suggestion) = next else { return Ok(None) };
+            match self.record_asked(*suggestion, &allowed)? {
+                Asked::Recorded(asked) => return Ok(Some(asked)),
+                Asked::NotAllowed => return Ok(None),
+                Asked::Outdated => {}
+            }
+        }
+        Err(Error::Contended { times: SEARCHES })
+    }
+
+    /// How the predictions of the latest round of confirmations held up; `None` before the first.
+    pub fn confirmation(&self) -> Result<Option<Confirmation>> {
+        confirmation::latest(&self.history, &self.journal.read(0)?)
+    }
+
     fn record_asked(
         &mut self,
         suggestion: Suggestion,
@@ -285,12 +352,15 @@ impl<J: Journal> Study<J> {
 
     /// Writes down that a suggestion was asked for. False if somebody else wrote first.
     fn asked(&mut self, suggestion: &Suggestion) -> Result<bool> {
-        let event = Event::Asked {
-            evaluation: suggestion.evaluation,
-            design: suggestion.design.clone(),
-            measurement: suggestion.measurement.clone(),
-            cost: suggestion.cost,
-            initial: suggestion.origin == Origin::Initial,
+        let Suggestion { evaluation, design, measurement, cost, .. } = suggestion.clone();
+        let event = match suggestion.confirms {
+            Some(round) => {
+                Event::ConfirmationAsked { evaluation, design, measurement, cost, round }
+            }
+            None => {
+                let initial = suggestion.origin == Origin::Initial;
+                Event::Asked { evaluation, design, measurement, cost, initial }
+            }
         };
         match self.append(event) {
             Ok(()) => Ok(true),
@@ -530,7 +600,33 @@ impl<J: Journal> Study<J> {
     /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
     /// makers with linear utilities lose little, the others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
-        self.engine().front(count)
+        self.engine().front(count, None)
+    }
+
+    /// The same for cautious people: designs are compared by the values that they reach with probability
+    /// `quantile`, and must be feasible with it. From 0.5, which is what is expected, to below 1.
+    ///
+    /// ```
+    /// use unyoke::{Design, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// for x in [0.0, 0.1, 0.2, 0.9] {
+    ///     study.tell_result(Design::new().with("x", x), "f", (8.0 * x).sin())?;
+    /// }
+    /// let [expected, cautious] = [study.front(1)?, study.cautious_front(1, 0.9)?];
+    /// assert!(cautious.points[0].outputs[0].sd <= expected.points[0].outputs[0].sd);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn cautious_front(&self, count: usize, quantile: f64) -> Result<Front> {
+        self.engine().front(count, Some(quantile))
+    }
+
+    /// What was measured: designs at which every output was, inside bounds and limits, that are feasible by
+    /// what was measured and of which none is better in everything. Values at one design are averaged;
+    /// those that contradict their neighbours (`docs/outliers.md`) do not count.
+    pub fn measured_front(&self) -> Result<MeasuredFront> {
+        self.engine().measured_front()
     }
 
     /// The design with the best expected weighted sum of objectives; no point of
@@ -538,7 +634,12 @@ impl<J: Journal> Study<J> {
     ///
     /// Weights count in the units of [`Config::units`]; only their proportions matter.
     pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
-        self.engine().best_for(weights)
+        self.engine().best_for(weights, None)
+    }
+
+    /// The same among the designs of [`Study::cautious_front`], by the values that count there.
+    pub fn cautious_best_for(&self, weights: &[f64], quantile: f64) -> Result<FrontPoint> {
+        self.engine().best_for(weights, Some(quantile))
     }
 
     /// The value of an output that is a formula at a design; `None` if it is measured, or has no value

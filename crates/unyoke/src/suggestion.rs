@@ -49,6 +49,8 @@ pub struct Suggestion {
     pub prospect: Option<Box<Prospect>>,
     /// What else there is to say.
     pub notes: Vec<Note>,
+    /// For a confirmation, how many records the journal had when the design was recommended.
+    pub confirms: Option<u64>,
 }
 
 /// How a suggestion was chosen.
@@ -70,6 +72,8 @@ pub enum Origin {
     Explored,
     /// Every design was evaluated; this one is a repetition.
     Repeated,
+    /// A recommended design lacks this measurement.
+    Confirmation,
 }
 
 impl std::fmt::Display for Origin {
@@ -84,8 +88,22 @@ impl std::fmt::Display for Origin {
                 "no evaluation is expected to gain anything; here the models know least"
             }
             Self::Repeated => "every design was evaluated; this repeats one",
+            Self::Confirmation => "confirms a recommended design",
         })
     }
+}
+
+/// What comes next in a round of confirmations; see [`Study::suggest_confirmation`].
+///
+/// [`Study::suggest_confirmation`]: crate::Study::suggest_confirmation
+#[derive(Debug, Clone, PartialEq)]
+pub enum NextConfirmation {
+    /// This measurement.
+    Measure(Box<Suggestion>),
+    /// Nothing now: something under way must end first.
+    Wait,
+    /// Nothing any more: all is measured, has failed, or is not permitted.
+    Done,
 }
 
 impl Suggestion {

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use std::process::ExitCode;
-use unyoke::{Appraisal, Evaluation, Problem, Status, Suggestion, Verdict};
+use unyoke::{Appraisal, Evaluation, Problem, Status, Study, Suggestion, Verdict};
 use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
+use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};
 
 use crate::arguments::StudyArgument;
@@ -33,7 +34,10 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let mut opened = file.open_or_create()?;
     let mut asked = vec![];
     while asked.len() < arguments.count {
-        let Some(suggestion) = ask_and_claim(&file, &mut opened)? else { break };
+        let ask = |study: &mut Study<Store>, limits: &Limits<'_>| {
+            study.ask_where(|study, which| limits.permission(study, which))
+        };
+        let Some(suggestion) = ask_and_claim(&file, &mut opened, ask)? else { break };
         let stop = file.stop.as_ref();
         let appraisal = stop.map(|stop| opened.study.appraise(stop, &suggestion)).transpose()?;
         asked.push((suggestion, appraisal.flatten()));
@@ -60,16 +64,19 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks for an evaluation that nobody else works on. `None` if none is possible.
+/// Asks, in the way of `ask`, for an evaluation that nobody else works on. `None` if none is possible.
 ///
 /// A run may take up what was asked for before it is claimed here. Then it is the run's, and
 /// another one is asked for.
-fn ask_and_claim(file: &StudyFile, opened: &mut Opened) -> Result<Option<Suggestion>, Failure> {
+pub(crate) fn ask_and_claim(
+    file: &StudyFile,
+    opened: &mut Opened,
+    ask: impl Fn(&mut Study<Store>, &Limits<'_>) -> unyoke::Result<Option<Suggestion>>,
+) -> Result<Option<Suggestion>, Failure> {
     let Opened { study, store } = opened;
     loop {
         let limits = Limits::new(&file.budget, &file.run, vec![]);
-        let allowed = study.ask_where(|study, which| limits.permission(study, which))?;
-        let Some(suggestion) = allowed else { return Ok(None) };
+        let Some(suggestion) = ask(study, &limits)? else { return Ok(None) };
         let Some(lease) = claim_by_hand(store, suggestion.evaluation)? else { continue };
         // The run may even be done with it, and have given it back.
         study.refresh()?;
@@ -82,7 +89,11 @@ fn ask_and_claim(file: &StudyFile, opened: &mut Opened) -> Result<Option<Suggest
     }
 }
 
-fn in_words(problem: &Problem, suggestion: &Suggestion, appraisal: Option<&Appraisal>) -> String {
+pub(crate) fn in_words(
+    problem: &Problem,
+    suggestion: &Suggestion,
+    appraisal: Option<&Appraisal>,
+) -> String {
     let Suggestion { evaluation, measurement, outputs, cost, .. } = suggestion;
     let mut words = format!(
         "evaluation {evaluation}: {measurement} at {}, cost {}\n",

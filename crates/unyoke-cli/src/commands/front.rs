@@ -1,9 +1,12 @@
-//! `unyoke front`: the predicted trade-offs.
+//! `unyoke front`: the predicted trade-offs, and those that were measured.
 
 use clap::Args;
 use std::process::ExitCode;
 use unyoke::{Journal, Study};
-use unyoke_view::{FrontView, PointView, best_for, front, has_values};
+use unyoke_view::{
+    AverageView, FrontView, MeasuredFrontView, MeasuredPointView, PointView, ROWS, best_for, front,
+    has_values, measured_front,
+};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
@@ -16,33 +19,62 @@ use crate::words::value;
   unyoke front                     at most 20 designs that trade the objectives off best
   unyoke front --points 5          fewer, well spread
   unyoke front --weights 0.7,0.3   the one design that is best for these weights
+  unyoke front --cautious          ranked by values that are reached with probability 90 %
+  unyoke front --measured          what you have: designs at which everything was measured
   unyoke front --json | jq '.points[0].design'
 
 Each value is the expected one ± one standard deviation; * marks what was measured there. Values of
 formulas are exact; \"no value\" says that a formula has none there. An output with fewer than two
 measured values is \"unknown\". \"feasible\" is the probability that all constraints hold and no
-run fails.")]
+run fails. \"confirmed\" designs have every output measured; no prediction takes the place of one of them
+unless it is better beyond its own uncertainty. `unyoke confirm` measures what is missing.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
-    /// At most so many designs.
-    #[arg(long, default_value = "20")]
-    points: std::num::NonZeroUsize,
+    /// At most so many designs [default: 20].
+    #[arg(long)]
+    points: Option<std::num::NonZeroUsize>,
     /// Weights of the objectives, in the order of the study file: shows the best design for them.
     #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
     weights: Option<Vec<f64>>,
+    /// Rank designs by the values that they reach with this probability, from 0.5 to below 1 [0.9 if none is
+    /// given].
+    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "0.9")]
+    cautious: Option<f64>,
+    /// Show what was measured instead: designs at which every output was, feasible, and not beaten by
+    /// another of them.
+    #[arg(long, conflicts_with_all = ["points", "weights", "cautious"])]
+    measured: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let study = arguments.study.read()?.look()?.study;
     refuse_without_values(&study)?;
+    if arguments.measured {
+        return show_measured(&measured_front(&study)?, form);
+    }
     let front = match &arguments.weights {
-        Some(weights) => best_for(&study, weights)?,
-        None => front(&study, arguments.points.get())?,
+        Some(weights) => best_for(&study, weights, arguments.cautious)?,
+        None => {
+            let points = arguments.points.map_or(ROWS, usize::from);
+            front(&study, points, arguments.cautious)?
+        }
     };
     match form {
         Form::Json => say_json(&front)?,
         Form::Table => say(&table(&front))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_measured(front: &MeasuredFrontView, form: Form) -> Result<ExitCode, Failure> {
+    match form {
+        Form::Json => say_json(front)?,
+        Form::Table if front.points.is_empty() => say(
+            "there is no feasible design at which every output was measured; `unyoke confirm` measures what \
+             is missing at the recommended ones",
+        )?,
+        Form::Table => say(&measured_table(front))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -58,16 +90,35 @@ pub(crate) fn refuse_without_values<J: Journal>(study: &Study<J>) -> Result<(), 
 pub(crate) fn table(front: &FrontView) -> String {
     let titles = front.outputs.iter().map(|output| output.title());
     let feasible = front.has_feasibility().then(|| "feasible".to_owned());
-    let mut table = Table::new(front.parameters.iter().cloned().chain(titles).chain(feasible));
+    let known = titles.chain(feasible).chain(["confirmed".to_owned()]);
+    let mut table = Table::new(front.parameters.iter().cloned().chain(known));
     for point in front.sorted() {
         table.row(cells(front, point));
     }
-    table.right(0..front.parameters.len() + front.outputs.len() + 1).to_string()
+    let numbers = front.parameters.len() + front.outputs.len();
+    table.right(0..numbers + usize::from(front.has_feasibility())).to_string()
 }
 
 fn cells(front: &FrontView, point: &PointView) -> Vec<String> {
     let design = front.parameters.iter().map(|name| value(point.design.get(name)));
     let expected = front.outputs.iter().map(|output| point.expected(output));
     let feasible = front.has_feasibility().then(|| point.likely());
-    design.chain(expected).chain(feasible).collect()
+    let confirmed = point.confirmation().to_owned();
+    design.chain(expected).chain(feasible).chain([confirmed]).collect()
+}
+
+/// What was measured as a table, sorted by the first objective.
+pub(crate) fn measured_table(front: &MeasuredFrontView) -> String {
+    let titles = front.outputs.iter().map(|output| output.title());
+    let mut table = Table::new(front.parameters.iter().cloned().chain(titles));
+    let cells = |point: &MeasuredPointView| {
+        let words =
+            |name: &String| point.outputs.get(name).map_or_else(String::new, AverageView::words);
+        let design = front.parameters.iter().map(|name| value(point.design.get(name)));
+        design.chain(front.outputs.iter().map(|o| words(&o.name))).collect::<Vec<_>>()
+    };
+    for point in front.sorted() {
+        table.row(cells(point));
+    }
+    table.right(0..front.parameters.len() + front.outputs.len()).to_string()
 }

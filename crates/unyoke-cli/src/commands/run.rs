@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unyoke::{Problem, Study};
 use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
-use unyoke_view::AppraisalView;
 use unyoke_view::words::one_line;
+use unyoke_view::{AppraisalView, ROWS};
 
 use crate::arguments::StudyArgument;
 use crate::commands::{front, report};
@@ -20,9 +20,6 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::live::View;
 use crate::output::{Form, complain, say, say_json};
 use crate::words::{count, short};
-
-/// How many trade-offs are shown at the end.
-const SHOWN: usize = 12;
 
 /// Arguments of `unyoke run`.
 #[derive(Debug, Args)]
@@ -63,7 +60,7 @@ pub(crate) struct Arguments {
     no_report: bool,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
     value.ok_or_else(|| "must be a positive number".to_owned())
 }
@@ -73,16 +70,26 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
     file.run.trials = arguments.trials.map_or(file.run.trials, usize::from);
     file.budget.cost = arguments.cost.or(file.budget.cost);
+    let summary = work(&file, |runner| runner)?;
+    conclude(arguments, &file, &summary, form)
+}
+
+/// Runs commands for what the runner is `set` to, and shows what happens.
+pub(crate) fn work(
+    file: &StudyFile,
+    set: impl for<'a> FnOnce(Runner<'a>) -> Runner<'a>,
+) -> Result<Summary, Failure> {
     let interrupt = Interrupt::default();
     let signals = SignalHandling::new(&interrupt);
-    let mut view = View::new(&file);
+    let mut view = View::new(file);
     let mut show = |progress| view.show(progress);
     let supervisor = Supervisor::this_program("supervise")?;
-    let summary = Runner::new(&file, supervisor, interrupt, &mut show).and_then(Runner::run);
+    let runner = Runner::new(file, supervisor, interrupt, &mut show);
+    let summary = runner.and_then(|runner| set(runner).run());
     view.close();
     // Everything is recorded: from here on, a signal just ends the program.
     signals.restore();
-    conclude(arguments, &file, &summary?, form)
+    Ok(summary?)
 }
 
 /// What Ctrl-C does, and what else asks programs to end.
@@ -141,7 +148,7 @@ fn conclude(
     let study = &looked.study;
     warn_of_settings(file, study);
     let trade_offs = match unyoke_view::has_values(study) {
-        true => Some(unyoke_view::front(study, SHOWN)?),
+        true => Some(unyoke_view::front(study, ROWS, None)?),
         false => None,
     };
     let ending = in_words(study.problem(), &summary.ending);
@@ -182,7 +189,10 @@ fn conclude(
 }
 
 /// Whether the run ended as planned.
-fn judge(summary: &Summary, report: Result<Option<PathBuf>, Failure>) -> Result<ExitCode, Failure> {
+pub(crate) fn judge(
+    summary: &Summary,
+    report: Result<Option<PathBuf>, Failure>,
+) -> Result<ExitCode, Failure> {
     match (&summary.ending, &summary.failing) {
         (Ending::Interrupted, _) => Err(Failure::Interrupted),
         (ending @ Ending::CannotStart { .. }, _) => Err(Failure::Refused(ending.to_string())),
@@ -211,7 +221,7 @@ fn broken(failing: &Failing, consequence: &str) -> String {
 }
 
 /// A sentence on what was spent.
-fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
+pub(crate) fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
     let of = file.budget.cost.map_or_else(String::new, |cost| format!(" of {}", short(cost)));
     let failed = match summary.failed {
         0 => String::new(),
@@ -233,12 +243,13 @@ fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> String {
     )
 }
 
-fn in_words(problem: &Problem, ending: &Ending) -> String {
+pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
     match ending {
         Ending::NotWorthwhile(appraisal) => AppraisalView::new(problem, appraisal).sentence(),
         Ending::Budget => "nothing more fits into the budget".to_owned(),
         Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
+        Ending::Confirmed => "confirmed what fits into the budget".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
         Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),

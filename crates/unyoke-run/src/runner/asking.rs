@@ -13,7 +13,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use unyoke::{Appraisal, Stop, Study, Suggestion};
+use unyoke::{
+    Appraisal, Evaluation, NextConfirmation, Permission, Status, Stop, Study, Suggestion,
+};
 use unyoke_store::Store;
 
 use super::Happened;
@@ -24,6 +26,15 @@ use crate::study_file::{Budget, RunSettings};
 
 /// How long a turn is waited for in silence.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What evaluations are chosen for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To find better designs; at the end, to confirm them, if that is kept money for.
+    Search,
+    /// To confirm the recommended designs, so many at most.
+    Confirm { points: usize },
+}
 
 /// A choice under way.
 #[derive(Debug)]
@@ -102,6 +113,9 @@ pub(super) struct Question {
     pub(super) running: Vec<usize>,
     /// Evaluations that people make by hand.
     pub(super) by_hand: Vec<u64>,
+    pub(super) purpose: Purpose,
+    /// The round of confirmations that this program is in.
+    pub(super) round: Option<u64>,
 }
 
 impl Question {
@@ -117,18 +131,95 @@ impl Question {
             running: self.running.clone(),
             by_hand: self.by_hand.clone(),
         };
-        let limits = Limits::new(&self.budget, &self.run, self.running).with_trials(self.by_hand);
-        let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
-        let threads = own_threads()?;
-        let suggestion = match wanted.load(Ordering::SeqCst) {
-            true => threads.install(|| self.study.suggest_where(permission))?,
-            false => None,
-        };
-        let appraisal = match (&self.stop, &suggestion) {
-            (Some(stop), Some(next)) => threads.install(|| self.study.appraise(stop, next))?,
-            _ => None,
+        let (suggestion, appraisal) = match wanted.load(Ordering::SeqCst) {
+            true => own_threads()?.install(|| self.choose())?,
+            false => (None, None),
         };
         Ok(Choice { suggestion, appraisal, basis, turn })
+    }
+
+    /// What to evaluate, if anything, and whether that is worth its cost.
+    fn choose(&self) -> Result<(Option<Suggestion>, Option<Appraisal>)> {
+        let reserve = match self.purpose {
+            Purpose::Confirm { points } => {
+                let next = self.confirmation(&self.budget, points, self.round)?;
+                return Ok((measurement(next), None));
+            }
+            Purpose::Search => self.reserve(),
+        };
+        let before = self.capped(self.budget.cost.map(|cost| cost - reserve.unwrap_or(0.0)));
+        let found = self.search(&before)?;
+        let appraisal = match (&self.stop, &found) {
+            (Some(stop), Some(next)) => self.study.appraise(stop, next)?,
+            _ => None,
+        };
+        let is_over = match &found {
+            Some(_) => appraisal.as_ref().is_some_and(|appraisal| appraisal.verdict.is_stop()),
+            None => !self.must_wait(&before),
+        };
+        let Some(reserve) = reserve.filter(|_| is_over) else { return Ok((found, appraisal)) };
+        // No more than the share, if the search ends before the rest is spent.
+        let searched = self.study.committed() - self.committed_to_confirmation();
+        let most = self.budget.cost.map(|cost| cost.min(searched + reserve));
+        match self.confirmation(&self.capped(most), CONFIRMED, None)? {
+            NextConfirmation::Measure(next) => Ok((Some(*next), None)),
+            NextConfirmation::Wait if !self.running.is_empty() => Ok((None, None)),
+            _ if found.is_some() => Ok((found, appraisal)),
+            // What still fits is used.
+            _ => Ok((self.search(&self.budget)?, None)),
+        }
+    }
+
+    /// What is kept for confirmations.
+    fn reserve(&self) -> Option<f64> {
+        Some(self.run.confirm? * self.budget.cost?)
+    }
+
+    fn capped(&self, cost: Option<f64>) -> Budget {
+        Budget { cost, ..self.budget.clone() }
+    }
+
+    fn committed_to_confirmation(&self) -> f64 {
+        let confirmations = self.study.evaluations().iter().filter(|e| e.confirms.is_some());
+        let pending = |e: &Evaluation| if e.status == Status::Pending { e.cost } else { 0.0 };
+        confirmations.map(|e| e.spent() + pending(e)).sum()
+    }
+
+    fn limits<'a>(&'a self, budget: &'a Budget) -> Limits<'a> {
+        Limits::new(budget, &self.run, self.running.clone()).with_trials(self.by_hand.clone())
+    }
+
+    fn search(&self, budget: &Budget) -> Result<Option<Suggestion>> {
+        let limits = self.limits(budget);
+        Ok(self.study.suggest_where(|study, which| limits.permission(study, which))?)
+    }
+
+    fn confirmation(
+        &self,
+        budget: &Budget,
+        points: usize,
+        round: Option<u64>,
+    ) -> Result<NextConfirmation> {
+        let limits = self.limits(budget);
+        let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
+        Ok(self.study.suggest_confirmation(points, round, permission)?)
+    }
+
+    /// Whether something may be searched for once what is under way has ended.
+    fn must_wait(&self, budget: &Budget) -> bool {
+        let limits = self.limits(budget);
+        let choices = self.study.config().choices(self.study.problem());
+        choices.iter().any(|which| limits.permission(&self.study, which) == Permission::Later)
+    }
+}
+
+/// How many recommended designs are confirmed at the end of a run.
+const CONFIRMED: usize = 20;
+
+fn measurement(next: NextConfirmation) -> Option<Suggestion> {
+    match next {
+        NextConfirmation::Measure(suggestion) => Some(*suggestion),
+        NextConfirmation::Wait | NextConfirmation::Done => None,
     }
 }
 

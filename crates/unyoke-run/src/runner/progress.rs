@@ -179,6 +179,8 @@ pub enum Ending {
     WallTime,
     /// Every design was evaluated.
     Exhausted,
+    /// Of what was to be confirmed, nothing is left that fits into the budget.
+    Confirmed,
     /// Somebody asked for it.
     Interrupted,
     /// The command of a measurement cannot be started. Nothing was spent on that.
@@ -200,6 +202,7 @@ impl fmt::Display for Ending {
             Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
             Self::Exhausted => write!(f, "every design was evaluated"),
+            Self::Confirmed => write!(f, "confirmed what fits into the budget"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::CannotStart { measurement, reason } => {
                 write!(f, "{measurement} cannot be measured: {reason}")

@@ -215,6 +215,7 @@ mod tests {
             sunk: 0.0,
             retried,
             initial: false,
+            confirms: None,
             asked: true,
             status: Status::Pending,
         }

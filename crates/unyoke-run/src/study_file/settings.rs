@@ -35,6 +35,8 @@ pub struct RunSettings {
     /// Evaluations of a measurement that has never given a value: if so many have failed, its command
     /// counts as broken.
     pub trials: usize,
+    /// The share of the budget's cost that is kept for the end, to measure what recommended designs lack.
+    pub confirm: Option<f64>,
     /// How each measurement is made, in the order of the problem.
     pub measurements: Vec<MeasurementRun>,
 }
@@ -166,16 +168,39 @@ pub(super) fn stop(
     Some(Stop { worth, searches: searches.unwrap_or(Stop::SEARCHES) })
 }
 
-/// `[run]`, with the measurements that are made.
+/// `[run]`, with the measurements that are made, within a budget.
 pub(super) fn run(
     root: &Table<'_>,
     measurements: Vec<MeasurementRun>,
+    budget: &Budget,
     found: &mut Findings,
 ) -> RunSettings {
     let table = section(root, "run", fields::RUN, found);
     let mut count = |name: &str| table.as_ref()?.get(name)?.count(found);
     let (slots, trials) = (count("slots"), count("trials"));
-    RunSettings { slots: slots.unwrap_or(1), trials: trials.unwrap_or(TRIALS), measurements }
+    let confirm = table.as_ref().and_then(|table| table.get("confirm"));
+    let confirm = confirm.and_then(|entry| share_of(budget, &entry, found));
+    let (slots, trials) = (slots.unwrap_or(1), trials.unwrap_or(TRIALS));
+    RunSettings { slots, trials, confirm, measurements }
+}
+
+/// A part of the budget's cost.
+fn share_of(budget: &Budget, entry: &Entry<'_>, found: &mut Findings) -> Option<f64> {
+    let share = entry.positive(found)?;
+    let mut refuse = |message: String, help: &str| {
+        let message = format!("{} {message}", entry.path);
+        found.add(Diagnostic::new(entry.place(), message).label("no share of a budget").help(help));
+    };
+    if share >= 1.0 {
+        let help = "confirm = 0.2 keeps a fifth of the budget for the end";
+        refuse(format!("is {share}, but must be below 1"), help);
+        return None;
+    }
+    if budget.cost.is_none() {
+        refuse("needs a budget".to_owned(), "set cost in [budget]");
+        return None;
+    }
+    Some(share)
 }
 
 /// `[initial]`, `[preference]` and `[engine]`.

@@ -5,10 +5,11 @@ use unyoke_draw::Picture;
 use unyoke_draw::page::{Cell, Figure, Page, Section, Table};
 
 use super::StudyReport;
+use crate::confirmation::ConfirmedValueView;
 use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::explanation::OptionView;
 use crate::figures::Payment;
-use crate::front::{FrontView, PointView};
+use crate::front::{FrontView, MeasuredFrontView, MeasuredPointView, PointView};
 use crate::model::ModelView;
 use crate::prospect::ProspectView;
 use crate::words::{count, design, short, spent_of, value};
@@ -63,7 +64,50 @@ impl StudyReport {
             heading: "Trade-offs".into(),
             text: String::new(),
             figures: figures(caption, self.trade_offs_picture()),
-            tables: vec![front_table(front)],
+            tables: [Some(front_table(front)), self.measured_table(), self.confirmation_table()]
+                .into_iter()
+                .flatten()
+                .collect(),
+        })
+    }
+
+    /// What was measured of all outputs; nothing if no design is complete.
+    fn measured_table(&self) -> Option<Table> {
+        let front = self.measured_front.as_ref().filter(|front| !front.points.is_empty())?;
+        let names = front.outputs.iter().map(|output| output.title());
+        let row = |(i, point): (usize, &MeasuredPointView)| measured_row(front, i, point);
+        Some(Table {
+            caption: "What was measured: designs at which every output was, feasible by its values, of \
+                      which none beats another. Values at one design are averaged, ± their standard \
+                      error."
+                .into(),
+            head: std::iter::once("design".to_owned())
+                .chain(names)
+                .chain(front.parameters.iter().cloned())
+                .collect(),
+            rows: front.sorted().into_iter().enumerate().map(row).collect(),
+        })
+    }
+
+    /// How predictions held up, if that was looked into.
+    fn confirmation_table(&self) -> Option<Table> {
+        let confirmation = self.confirmation.as_ref().filter(|one| !one.values.is_empty())?;
+        let row = |value: &ConfirmedValueView| {
+            let at = design(self.parameter_names(), &value.design);
+            let cells = value.cells().into_iter().chain([at]);
+            cells.map(Cell::Plain).collect()
+        };
+        Some(Table {
+            caption: format!(
+                "How the predictions of the designs that were confirmed last held up: {}.",
+                confirmation.sentence()
+            ),
+            head: ConfirmedValueView::HEAD
+                .into_iter()
+                .chain(["where"])
+                .map(str::to_owned)
+                .collect(),
+            rows: confirmation.values.iter().map(row).collect(),
         })
     }
 
@@ -236,11 +280,13 @@ fn front_table(front: &FrontView) -> Table {
     let parameters = front.parameters.iter().cloned();
     let feasible = front.has_feasibility().then(|| "feasible".to_owned());
     Table {
-        caption: "The front: expected values ± one standard deviation; * was measured there."
+        caption: "The front: expected values ± one standard deviation; * was measured there. A design is \
+                  confirmed if every output was measured."
             .into(),
         head: std::iter::once("design".to_owned())
             .chain(titles)
             .chain(feasible)
+            .chain(["confirmed".to_owned()])
             .chain(parameters)
             .collect(),
         rows: front.sorted().into_iter().enumerate().map(|(i, p)| front_row(front, i, p)).collect(),
@@ -259,5 +305,16 @@ fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
         .map(|name| Cell::Plain(point.design.get(name).map_or_else(|| "?".to_owned(), value)));
     let number = Cell::Plain((index + 1).to_string());
     let feasible = front.has_feasibility().then(|| Cell::Plain(point.likely()));
-    std::iter::once(number).chain(forecasts).chain(feasible).chain(parameters).collect()
+    let confirmed = Cell::Plain(point.confirmation().to_owned());
+    let known = forecasts.chain(feasible).chain([confirmed]);
+    std::iter::once(number).chain(known).chain(parameters).collect()
+}
+
+fn measured_row(front: &MeasuredFrontView, index: usize, point: &MeasuredPointView) -> Vec<Cell> {
+    let words = |name: &String| point.outputs.get(name).map_or_else(String::new, |o| o.words());
+    let outputs = front.outputs.iter().map(|output| words(&output.name));
+    let parameter = |name: &String| point.design.get(name).map_or_else(|| "?".to_owned(), value);
+    let parameters = front.parameters.iter().map(parameter);
+    let number = std::iter::once((index + 1).to_string());
+    number.chain(outputs).chain(parameters).map(Cell::Plain).collect()
 }

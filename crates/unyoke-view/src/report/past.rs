@@ -5,9 +5,8 @@ use unyoke::{Design, Direction, Event, Journal, MemoryJournal, Output, Record, S
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 
-use super::POINTS;
 use crate::figures::Moment;
-use crate::front::{FrontView, PointView, front};
+use crate::front::{FrontView, PointView, ROWS, front};
 use crate::output::OutputView;
 
 /// At how many moments the past is looked at.
@@ -55,7 +54,7 @@ fn moment(records: &[Record]) -> unyoke::Result<Past> {
     journal.append(0, records)?;
     let then = Study::open(journal)?;
     let gain_per_cost = then.suggest()?.gain_per_cost();
-    Ok(Past { spent: then.spent(), gain_per_cost, front: front(&then, POINTS)? })
+    Ok(Past { spent: then.spent(), gain_per_cost, front: front(&then, ROWS, None)? })
 }
 
 /// Values of all objectives at designs where all that are not formulas were measured, the last one of
@@ -141,10 +140,21 @@ mod tests {
             values: 3,
         };
         let point = |f: f64, g: f64| {
-            let forecast =
-                |mean| ForecastView { mean, sd: 0.0, low: mean, high: mean, measured: vec![] };
+            let forecast = |mean| ForecastView {
+                mean,
+                sd: 0.0,
+                low: mean,
+                high: mean,
+                interval: [mean; 2],
+                measured: vec![],
+            };
             let outputs = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))];
-            PointView { design: Design::new(), outputs: outputs.into(), feasibility: None }
+            PointView {
+                design: Design::new(),
+                outputs: outputs.into(),
+                feasibility: None,
+                confirmed: false,
+            }
         };
         let front = |points: Vec<PointView>| FrontView {
             parameters: vec![],

@@ -1,53 +1,102 @@
-//! What is predicted: the front, the best design for given weights, what evaluations are worth.
+//! What is predicted: the front with what was measured, the best design for given weights, what evaluations are worth.
 
 use super::modelling::REFERENCE_DESIGNS;
 use super::{Basis, Engine};
 use crate::design::Design;
 use crate::discretise::{self, best_utility};
-use crate::error::Result;
-use crate::model::Model;
+use crate::error::{Error, Result};
 use crate::model::known::Known;
+use crate::model::{Caution, Model};
 use crate::problem::Scale;
 use crate::recommend::{
-    Forecast, Front, FrontPoint, predicted_pareto_set, recommended, with_best_for_weights,
+    Candidates, Forecast, Front, FrontPoint, predicted_pareto_set, with_best_for_weights,
 };
 use crate::search::Best;
+use crate::space::key;
 use crate::suggestion::OptionRow;
 use crate::weights;
+use std::collections::HashSet;
 use unyoke_math::Points;
 use unyoke_math::data::Standardizer;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 
+/// So many standard deviations to each side hold nine of ten normal values.
+const NINE_OF_TEN: f64 = 1.644_853_626_951_472_2;
+
 impl Engine<'_> {
-    /// See [`Study::front`](crate::Study::front).
-    pub(crate) fn front(&self, count: usize) -> Result<Front> {
-        let model = self.model(Basis::Known)?;
+    /// See [`Study::front`](crate::Study::front) and [`Study::cautious_front`](crate::Study::cautious_front).
+    pub(crate) fn front(&self, count: usize, quantile: Option<f64>) -> Result<Front> {
+        let model = self.recommender(quantile)?;
         let weights = self.weights_of_front()?;
-        let designs = self.promising_designs(&model, &weights)?;
-        let set = recommended(&model, &designs, &weights, count)?;
-        let points = set.rows().map(|x| self.front_point(&model, x));
+        let set = self.candidates(&model, &weights)?.recommended(&model, &weights, count);
+        let points = set.designs().rows().map(|x| self.front_point(&model, x));
         let names = self.problem().outputs.iter().map(|output| output.name.clone());
         Ok(Front { outputs: names.collect(), points: points.collect::<Result<_>>()? })
     }
 
     /// See [`Study::best_for`](crate::Study::best_for).
-    pub(crate) fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {
+    pub(crate) fn best_for(&self, weights: &[f64], quantile: Option<f64>) -> Result<FrontPoint> {
         let lambda = weights::checked(weights, self.problem().objectives().count())?;
-        let model = self.model(Basis::Known)?;
+        let model = self.recommender(quantile)?;
         // From all that a front is chosen from, so that no point of a front is better.
-        let mut set = self.promising_designs(&model, &self.weights_of_front()?)?;
-        if set.is_empty() {
+        let candidates = self.candidates(&model, &self.weights_of_front()?)?;
+        let (designs, values) = (candidates.designs(), candidates.utilities(&model, &lambda));
+        let best = largest(&values, 1).first().copied();
+        let x = match (best, quantile) {
             // Nothing is likely feasible: then what is likeliest counts most.
-            set = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
-        }
-        let values = model.utilities(&lambda, &set)?;
-        let best = largest(&values, 1).first().map_or(0, |i| *i);
-        let x = best_utility(&self.history.space, &model, &lambda, set.row(best))?;
-        self.front_point(&model, &self.canonical(&x))
+            (None, _) => {
+                let set = discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?;
+                let values = model.utilities(&lambda, &set)?;
+                let best = largest(&values, 1).first().map_or(0, |i| *i);
+                self.canonical(&best_utility(&self.history.space, &model, &lambda, set.row(best))?)
+            }
+            // Climbers see what is expected, not what is feared.
+            (Some(best), Some(_)) => designs.row(best).to_vec(),
+            (Some(best), None) => {
+                let top = best_utility(&self.history.space, &model, &lambda, designs.row(best))?;
+                let here = Points::from_rows(top.len(), [&top])?;
+                match model.utilities(&lambda, &here)?[0] > values[best] {
+                    true => self.canonical(&top),
+                    false => designs.row(best).to_vec(),
+                }
+            }
+        };
+        self.front_point(&model, &x)
     }
 
-    fn weights_of_front(&self) -> Result<Points> {
+    /// The models, and how far their deviations can be trusted at designs of a user's choice.
+    fn forecaster(&self) -> Result<Model> {
+        let mut model = self.model(Basis::Known)?;
+        model.calibrate();
+        Ok(model)
+    }
+
+    /// The models to choose designs by, and how far their deviations can be trusted there; designs are
+    /// compared by what is reached with this probability, or by what is expected.
+    pub(super) fn recommender(&self, quantile: Option<f64>) -> Result<Model> {
+        let caution = quantile.map(caution).transpose()?;
+        let mut model = self.model(Basis::Known)?;
+        model.calibrate_for_selection();
+        model.caution = caution;
+        Ok(model)
+    }
+
+    /// What a front is chosen from.
+    pub(super) fn candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
+        let found = self.promising_designs(model, weights)?;
+        let observed = self.observed_designs()?;
+        let observed: HashSet<Vec<u64>> = observed.rows().map(key).collect();
+        // As a history will hold them once they are measured.
+        let recorded = |x: &[f64]| match observed.contains(&key(x)) {
+            true => x.to_vec(),
+            false => self.canonical(x),
+        };
+        let found = Points::from_rows(found.dim(), found.rows().map(recorded))?;
+        Candidates::new(model, &found, &self.measurements(model)?)
+    }
+
+    pub(super) fn weights_of_front(&self) -> Result<Points> {
         weights::weights_of_front(self.config(), &weights::DrawingOrder::new(self.problem()))
     }
 
@@ -56,20 +105,23 @@ impl Engine<'_> {
         let (space, observed) = (&self.history.space, self.observed_designs()?);
         let search = self.config().front;
         let found = predicted_pareto_set(space, model, &observed, search, usize::MAX)?;
-        with_best_for_weights(space, model, found, weights)
+        match model.caution {
+            Some(_) => Ok(found),
+            None => with_best_for_weights(space, model, found, weights),
+        }
     }
 
     /// See [`Study::forecast`](crate::Study::forecast).
     pub(crate) fn forecast(&self, design: &Design) -> Result<FrontPoint> {
         let x = self.history.space.encode(design)?;
-        self.front_point(&self.model(Basis::Known)?, &x)
+        self.front_point(&self.forecaster()?, &x)
     }
 
     /// See [`Study::forecasts`](crate::Study::forecasts).
     pub(crate) fn forecasts(&self, designs: &[Design]) -> Result<Vec<FrontPoint>> {
         let encoded = designs.iter().map(|design| self.history.space.encode(design));
         let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
-        let model = self.model(Basis::Known)?;
+        let model = self.forecaster()?;
         encoded.iter().map(|x| self.front_point(&model, x)).collect()
     }
 
@@ -111,14 +163,14 @@ impl Engine<'_> {
             }
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
             let measured = here.map(|(_, reading)| reading.value).collect();
-            Ok(Forecast { measured, ..self.in_own_units(k, &belief.map, belief.predict(x)?) })
+            Ok(Forecast { measured, ..self.in_own_units(k, &belief.map, model.forecast(k, x)?) })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
         let feasibility = match model.is_constrained() {
             true => Some(model.probability(x)?),
             false => None,
         };
-        Ok(FrontPoint { design: space.decode(x), outputs, feasibility })
+        Ok(FrontPoint { design: self.design_at(x, self.history.completed()), outputs, feasibility })
     }
 
     /// A standardised prediction in the units of output `k`.
@@ -129,8 +181,12 @@ impl Engine<'_> {
         Prediction { mean, variance }: Prediction,
     ) -> Forecast {
         let at = |z: f64| self.history.space.to_user(k, map.restore(z));
-        let ends = [at(mean - variance.sqrt()), at(mean + variance.sqrt())];
-        let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let within = |deviations: f64| {
+            let reach = deviations * variance.sqrt();
+            let ends = [at(mean - reach), at(mean + reach)];
+            [ends[0].min(ends[1]), ends[0].max(ends[1])]
+        };
+        let ([low, high], interval) = (within(1.0), within(NINE_OF_TEN));
         Forecast {
             mean: at(mean),
             sd: match self.problem().outputs[k].scale {
@@ -142,8 +198,17 @@ impl Engine<'_> {
             },
             low,
             high,
+            interval,
             measured: vec![],
             is_formula: false,
         }
+    }
+}
+
+/// Caution at a quantile that makes sense.
+fn caution(quantile: f64) -> Result<Caution> {
+    match (0.5..1.0).contains(&quantile) {
+        true => Ok(Caution::at(quantile)),
+        false => Err(Error::BadQuantile { quantile }),
     }
 }

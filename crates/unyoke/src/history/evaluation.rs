@@ -24,6 +24,9 @@ pub struct Evaluation {
     pub retried: u32,
     /// Whether it belongs to the first designs, chosen without a model.
     pub initial: bool,
+    /// If it was made to see what is true of a recommended design: how many records the journal had when
+    /// that was recommended.
+    pub confirms: Option<u64>,
     /// Whether it was asked for; otherwise its results come from elsewhere.
     pub asked: bool,
     /// What became of it.
@@ -38,6 +41,11 @@ impl Evaluation {
             Status::Pending | Status::Withdrawn => 0.0,
         };
         self.sunk + current
+    }
+
+    /// Whether it was chosen because of what it is worth.
+    pub fn is_searched(&self) -> bool {
+        self.asked && !self.initial && self.confirms.is_none()
     }
 
     /// What was measured of an output, if anything.

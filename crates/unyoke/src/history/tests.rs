@@ -219,6 +219,10 @@ fn contradictions() -> Vec<Event> {
         Event::Asked { evaluation: 1, design, measurement, cost, initial: false }
     };
     let x = || Design::new().with("x", 1.0);
+    let confirm = |measurement: &str, round| {
+        let (design, measurement, cost) = (x(), measurement.into(), 1.0);
+        Event::ConfirmationAsked { evaluation: 1, design, measurement, cost, round }
+    };
     let price = |measurement: &str, cost: f64| Event::CostChanged {
         measurement: measurement.into(),
         cost: cost.into(),
@@ -229,6 +233,10 @@ fn contradictions() -> Vec<Event> {
         asked(2, "f", 0.5),
         asked(u64::MAX, "f", 0.5),
         ask(x(), "h", 1.0),
+        confirm("h", 1),
+        // From no records, and from some that are not there yet.
+        confirm("f", 0),
+        confirm("f", 3),
         ask(x(), "f", 0.0),
         ask(x(), "f", f64::NAN),
         ask(Design::new(), "f", 1.0),
