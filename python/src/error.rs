@@ -103,7 +103,7 @@ fn class_of_engine(error: &unyoke::Error) -> &'static str {
         }
         Error::Journal(_) | Error::Format { .. } | Error::CorruptJournal { .. } => "StoreError",
         Error::Contended { .. } => "StoreError",
-        Error::AlreadySettled { .. } => "StateError",
+        Error::AlreadySettled { .. } | Error::CannotCorrect { .. } => "StateError",
         _ => "DataError",
     }
 }

@@ -744,10 +744,14 @@ impl<'a> Runner<'a> {
     fn keep_late(&mut self, evaluation: u64, settled: &Settled) -> Result<()> {
         self.study.refresh()?;
         let known = self.evaluation(evaluation)?;
-        let same = match (&known.status, &settled.result) {
-            (Status::Failed(told), Err(reason)) => told == reason,
-            (_, Ok(measured)) => measured.is_in(known, self.study.problem()),
-            _ => false,
+        let failed = |reason: &str| {
+            let is_this =
+                |status: &Status| matches!(status, Status::Failed(told) if told == reason);
+            known.recorded().any(is_this)
+        };
+        let same = match &settled.result {
+            Ok(measured) => measured.is_in(known, self.study.problem()),
+            Err(reason) => failed(reason),
         };
         if !same {
             let outcome = match &settled.result {

@@ -35,7 +35,7 @@ mod status;
 mod report;
 
 pub use evaluations::{
-    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, evaluations,
+    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
 };
 pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,

@@ -379,6 +379,56 @@ impl<J: Journal> Study<J> {
         self.record(|history| history.ended(evaluation, outcome.clone()))
     }
 
+    /// Records that something else came out of an evaluation than was recorded: a mistyped value, a
+    /// failure that was none, or with [`Outcome::missing`] and no value a failure in place of a value.
+    /// Outputs, cost and design that the outcome does not name stay as they were.
+    ///
+    /// From now on the study is what it would be had this been told at once: what it suggests and
+    /// predicts is the same, to the last bit. What was recorded before stays in the journal and in
+    /// [`Evaluation::superseded`]. Retracted evaluations and imported values may be corrected, too.
+    ///
+    /// ```
+    /// use unyoke::{Outcome, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let evaluation = study.ask()?.evaluation;
+    /// study.tell(evaluation, 35.0)?;
+    /// study.correct(evaluation, 3.5)?;
+    /// assert_eq!(study.evaluations()[0].reading(0), Some(3.5.into()));
+    /// study.correct(evaluation, Outcome::default().missing("the specimen had a flaw"))?;
+    /// assert_eq!(study.evaluations()[0].status.word(), "failed");
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn correct(&mut self, evaluation: u64, outcome: impl Into<Outcome>) -> Result<()> {
+        let outcome = outcome.into();
+        self.record(|history| history.corrected(evaluation, outcome.clone()))
+    }
+
+    /// Records that the result of an evaluation, a value or a failure, does not count any more.
+    ///
+    /// It was made, so what it cost stays spent and known; otherwise it is as if it had never been
+    /// asked for: its design may be suggested again. A design that cannot be measured at all is one
+    /// that failed, see [`Study::correct`].
+    ///
+    /// ```
+    /// use unyoke::{Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 2.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?;
+    /// study.tell(first.evaluation, 1e6)?;
+    /// study.retract(first.evaluation, Some("the sensor was loose"))?;
+    /// assert_eq!(study.evaluations()[0].reading(0), None);
+    /// assert_eq!(study.spent(), 2.0);
+    /// assert_eq!(study.ask()?.design, first.design);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn retract(&mut self, evaluation: u64, reason: Option<&str>) -> Result<()> {
+        let reason = reason.map(str::to_owned);
+        self.record(|_| Ok(Event::Retracted { evaluation, reason: reason.clone() }))
+    }
+
     /// Records that an evaluation ran and returned nothing. It counts as spent, and the same
     /// measurement is not suggested at the same design again.
     pub fn tell_failure(&mut self, evaluation: u64, reason: &str) -> Result<()> {

@@ -217,6 +217,7 @@ mod tests {
             initial: false,
             asked: true,
             status: Status::Pending,
+            superseded: vec![],
         }
     }
 
