@@ -9,6 +9,7 @@ pub(crate) mod run;
 pub(crate) mod ask;
 pub(crate) mod tell;
 pub(crate) mod retry;
+pub(crate) mod amend;
 pub(crate) mod import;
 pub(crate) mod status;
 pub(crate) mod explain;

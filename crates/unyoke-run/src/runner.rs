@@ -270,6 +270,8 @@ impl<'a> Runner<'a> {
         self.release_unknown()?;
         self.advance_ended()?;
         self.study.refresh()?;
+        // Somebody may have amended the study from another file than this run has read.
+        self.file.check_problem(&self.study)?;
         self.stop_withdrawn();
         if self.interrupt.times() > 1 {
             self.stop_all();
@@ -368,7 +370,8 @@ impl<'a> Runner<'a> {
 
     /// How the measurement of an evaluation is made; none for results from elsewhere.
     fn run_of(&self, evaluation: &Evaluation) -> Option<&'a MeasurementRun> {
-        self.file.run.measurements.get(evaluation.measurement?)
+        let name = &self.study.problem().measurements.get(evaluation.measurement?)?.name;
+        self.file.measurement_run(name)
     }
 
     /// The same for an evaluation that was asked for.

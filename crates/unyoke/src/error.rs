@@ -104,6 +104,14 @@ pub enum Error {
         /// What to do instead.
         instead: &'static str,
     },
+    /// A change of problem or settings for which what was measured leaves no room.
+    #[error("{what} {reason}")]
+    CannotAmend {
+        /// What was to be changed, as in `parameter "x"`.
+        what: String,
+        /// Why it cannot be, and what would help.
+        reason: String,
+    },
     /// Weights of the objectives that cannot be used.
     #[error("the weights cannot be used: {reason}")]
     BadWeights {

@@ -46,7 +46,6 @@ impl From<Event> for Record {
 /// Evaluations are numbered from zero in the order in which they were asked for or imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(clippy::large_enum_variant, reason = "the large one is there once in a journal")]
 pub enum Event {
     /// The study began; always the first event and never a later one.
     Created {
@@ -168,6 +167,16 @@ pub enum Event {
         /// The new price.
         cost: Cost,
     },
+    /// The problem or the settings are others from now on. Since format 4.
+    Redefined {
+        /// All of the problem, changed or not, with its present prices.
+        problem: Problem,
+        /// All settings, changed or not.
+        config: Config,
+        /// The values that all designs so far had of parameters that are new.
+        #[serde(default, skip_serializing_if = "Design::is_empty")]
+        was: Design,
+    },
     /// The user wants something else from now on. Since format 3.
     Amended {
         /// All wishes, changed or not.
@@ -273,11 +282,11 @@ mod tests {
     fn records_of_format_4_are_read_and_written_as_they_first_were() {
         for text in FORMAT_4.lines() {
             let record: Record = serde_json::from_str(text).unwrap();
-            if !matches!(record.event, Event::Created { .. }) {
+            if !matches!(record.event, Event::Created { .. } | Event::Redefined { .. }) {
                 assert_eq!(serde_json::to_string(&record).unwrap(), text);
             }
         }
-        assert_eq!(FORMAT_4.lines().count(), 9);
+        assert_eq!(FORMAT_4.lines().count(), 10);
     }
 
     #[test]

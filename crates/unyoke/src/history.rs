@@ -4,6 +4,7 @@
 //! refused, and changes nothing.
 
 mod evaluation;
+mod redefining;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,6 +37,8 @@ pub(crate) struct History {
     points: Vec<Vec<f64>>,
     /// Where each was to be made, which may have been elsewhere.
     suggested: Vec<Vec<f64>>,
+    /// The design of that.
+    asked_at: Vec<Design>,
     /// The evaluations that have ended, in the order in which they did. Those that were corrected or
     /// retracted keep their place.
     ended: Vec<usize>,
@@ -51,6 +54,7 @@ enum Change {
     Reopen { index: usize },
     Price { measurement: usize, cost: Cost },
     Amend { wishes: Box<Wishes> },
+    Redefine { next: Box<History> },
 }
 
 impl History {
@@ -84,6 +88,7 @@ impl History {
             position: 1,
             points: Vec::new(),
             suggested: Vec::new(),
+            asked_at: Vec::new(),
             ended: Vec::new(),
         })
     }
@@ -146,6 +151,9 @@ impl History {
                 let index = self.problem.measurement_index(measurement)?;
                 self.check_new_cost(measurement, cost)?;
                 Ok(Change::Price { measurement: index, cost: cost.clone() })
+            }
+            Event::Redefined { problem, config, was } => {
+                Ok(Change::Redefine { next: Box::new(self.redefined(problem, config, was)?) })
             }
             Event::Amended { wishes } => {
                 self.config.clone().with_wishes(wishes.clone()).check_replayable(&self.problem)?;
@@ -495,6 +503,7 @@ impl History {
                 if evaluation.status.has_ended() {
                     self.ended.push(self.evaluations.len());
                 }
+                self.asked_at.push(evaluation.design.clone());
                 self.evaluations.push(evaluation);
                 self.suggested.push(point.clone());
                 self.points.push(point);
@@ -520,6 +529,7 @@ impl History {
                 evaluation.retried += 1;
                 evaluation.status = Status::Pending;
             }
+            Change::Redefine { next } => *self = *next,
             Change::Price { measurement, cost } => self.costs[measurement] = cost,
             Change::Amend { wishes } => {
                 self.config = self.config.clone().with_wishes(*wishes);
@@ -545,6 +555,7 @@ impl History {
             evaluation.design = design;
             // Nobody suggested another place for what was imported.
             if !evaluation.asked {
+                self.asked_at[index].clone_from(&evaluation.design);
                 self.suggested[index].clone_from(&point);
             }
             self.points[index] = point;

@@ -156,11 +156,12 @@ pub(crate) fn appraise(
 
 /// Where in the journal evaluations before number `next` were asked for, the latest first, each with
 /// less known than at the one after it: those that were asked for together count once. What was found
-/// before a value was corrected or retracted came from a wrong value, and confirms nothing.
+/// before a value was corrected or retracted, or for another problem, confirms nothing.
 fn earlier_searches(records: &[Record], next: u64) -> impl Iterator<Item = usize> {
     let mut has_news = false;
     let is_wrong = |at: &usize| {
-        matches!(records[*at].event, Event::Corrected { .. } | Event::Retracted { .. })
+        use Event::{Corrected, Redefined, Retracted};
+        matches!(records[*at].event, Corrected { .. } | Retracted { .. } | Redefined { .. })
     };
     (0..records.len()).rev().take_while(move |at| !is_wrong(at)).filter(move |at| {
         match &records[*at].event {

@@ -577,6 +577,42 @@ impl<J: Journal> Study<J> {
         self.record(|_| Ok(Event::Amended { wishes: wishes.clone() }))
     }
 
+    /// Goes on with another problem or other settings: bounds, choices, noise, directions, limits, the
+    /// algorithm; new parameters, outputs and measurements. What was measured stays, and is seen in the new
+    /// problem; designs outside its bounds inform the models as imported ones do. `was` has the values
+    /// that all designs so far had of parameters that are new. Prices become those of `problem`.
+    ///
+    /// Refused with [`Error::CannotAmend`] where something would be lost: without a parameter, an output or
+    /// a measurement that evaluations have, or with choices, types and scales that their values do not fit.
+    ///
+    /// ```
+    /// use unyoke::{Config, Design, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?;
+    /// study.tell(first.evaluation, 2.5)?;
+    /// let wider = Problem::builder().continuous("x", 0.0, 4.0).categorical("kind", ["oak", "pine"]);
+    /// let wider = wider.minimise("f", 1.0).build()?;
+    /// assert!(study.redefine(wider.clone(), Config::default(), Design::new()).is_err());
+    /// study.redefine(wider, Config::default(), Design::new().with("kind", "oak"))?;
+    /// assert_eq!(study.evaluations()[0].design, first.design.with("kind", "oak"));
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn redefine(&mut self, problem: Problem, config: Config, was: Design) -> Result<()> {
+        problem.check()?;
+        config.check(&problem)?;
+        let event = Event::Redefined { problem, config, was };
+        self.record(|_| Ok(event.clone()))
+    }
+
+    /// Fails if [`Study::redefine`] would, and changes nothing.
+    pub fn check_redefinition(&self, problem: Problem, config: Config, was: Design) -> Result<()> {
+        problem.check()?;
+        config.check(&problem)?;
+        self.history.check(&Event::Redefined { problem, config, was })
+    }
+
     /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
     /// makers with linear utilities lose little, the others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {

@@ -164,9 +164,10 @@ enum Move {
     CorrectCost,
     CorrectToFailure,
     Retract,
+    Amend,
 }
 
-const MOVES: [Move; 10] = [
+const MOVES: [Move; 11] = [
     Move::Ask,
     Move::Import,
     Move::Tell,
@@ -177,6 +178,7 @@ const MOVES: [Move; 10] = [
     Move::CorrectCost,
     Move::CorrectToFailure,
     Move::Retract,
+    Move::Amend,
 ];
 
 /// What an evaluation has cost, as somebody with pencil and paper would note it.
@@ -210,7 +212,9 @@ fn make(study: &mut Study, notes: &mut Vec<Note>, made: Move, id: u64, value: f6
             notes.push(Note { expected: cost, paid: None, sunk: 0.0, was_made: false });
         }
         Move::Import => {
-            study.tell_result(Design::new().with("x", value), "f", value).unwrap();
+            let names = study.problem().parameters.iter().map(|p| p.name().to_owned());
+            let design = names.fold(Design::new(), |design, name| design.with(name, value));
+            study.tell_result(design, "f", value).unwrap();
             notes.push(Note { expected: 0.0, paid: None, sunk: 0.0, was_made: true });
         }
         Move::Tell => settle(study.tell(id, outcome), &at),
@@ -226,7 +230,23 @@ fn make(study: &mut Study, notes: &mut Vec<Note>, made: Move, id: u64, value: f6
             settle(study.correct(id, Outcome::default().missing("no")), &|_| ());
         }
         Move::Retract => settle(study.retract(id, Some("nonsense")), &|_| ()),
+        Move::Amend => amend(study, value),
     }
+}
+
+/// Other bounds and a new price, and a parameter more the first time a large number comes.
+fn amend(study: &mut Study, value: f64) {
+    let is_there = study.problem().parameters.len() > 1;
+    let mut problem = Problem::builder().continuous("x", -value, 1.0 + value);
+    let mut was = Design::new();
+    if is_there || value > 5.0 {
+        problem = problem.continuous("y", 0.0, value);
+    }
+    if !is_there && value > 5.0 {
+        was = was.with("y", 0.5);
+    }
+    let problem = problem.minimise("f", 1.0 + value).build().unwrap();
+    study.redefine(problem, study.config().clone(), was).unwrap();
 }
 
 /// The study as somebody else would open it.
@@ -237,6 +257,7 @@ fn reopened(journal: &MemoryJournal) -> Study {
 fn assert_replays(study: &Study, journal: &MemoryJournal) {
     let again = reopened(journal);
     assert_eq!(again.evaluations(), study.evaluations());
+    assert_eq!((again.problem(), again.config()), (study.problem(), study.config()));
     assert_eq!(again.spent().to_bits(), study.spent().to_bits());
     assert_eq!(again.position(), study.position());
     assert_eq!(again.suggest().unwrap(), study.suggest().unwrap());

@@ -178,6 +178,14 @@ pub(super) fn run(
     RunSettings { slots: slots.unwrap_or(1), trials: trials.unwrap_or(TRIALS), measurements }
 }
 
+/// The settings that a file names in `[study]` and `[engine]`.
+pub(super) fn named(root: &Table<'_>) -> Vec<String> {
+    let sections = ["study", "engine"].into_iter().filter_map(|name| root.get(name)?.inner());
+    sections
+        .flat_map(|table| table.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// `[initial]`, `[preference]` and `[engine]`.
 pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Config {
     let mut config = Config { initial: initial(root, names, found), ..Config::default() };
