@@ -169,6 +169,19 @@ fn advice(group: &Option<i32>) -> String {
     }
 }
 
+/// What to do about a file that has changed.
+fn remedy(refusal: Option<&str>) -> String {
+    match refusal {
+        None => "`unyoke amend` makes these changes count, and nothing that was measured is lost; \
+                 otherwise undo them"
+            .to_owned(),
+        Some(reason) => format!(
+            "but {reason}; undo the change, or begin anew under another name (`unyoke export --as \
+             designs` and `unyoke import` take the values along)"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,18 +213,5 @@ mod tests {
         assert!(orphan.to_string().contains("kill -- -77"));
         let missing = Error::MissingValue { name: "length".into() };
         assert!(missing.to_string().contains("{length}"));
-    }
-}
-
-/// What to do about a file that has changed.
-fn remedy(refusal: Option<&str>) -> String {
-    match refusal {
-        None => "`unyoke amend` makes these changes count, and nothing that was measured is lost; \
-                 otherwise undo them"
-            .to_owned(),
-        Some(reason) => format!(
-            "but {reason}; undo the change, or begin anew under another name (`unyoke export --as \
-             designs` and `unyoke import` take the values along)"
-        ),
     }
 }
