@@ -98,12 +98,13 @@ fn class_of(error: &unyoke_run::Error) -> &'static str {
 fn class_of_engine(error: &unyoke::Error) -> &'static str {
     use unyoke::Error;
     match error {
-        Error::Invalid { .. } | Error::UnknownAlgorithm { .. } | Error::BadFormula { .. } => {
-            "ProblemError"
-        }
+        Error::Invalid { .. }
+        | Error::UnknownAlgorithm { .. }
+        | Error::BadFormula { .. }
+        | Error::CannotAmend { .. } => "ProblemError",
         Error::Journal(_) | Error::Format { .. } | Error::CorruptJournal { .. } => "StoreError",
         Error::Contended { .. } => "StoreError",
-        Error::AlreadySettled { .. } => "StateError",
+        Error::AlreadySettled { .. } | Error::CannotCorrect { .. } => "StateError",
         _ => "DataError",
     }
 }

@@ -166,6 +166,22 @@ impl Handle {
         })
     }
 
+    /// Records that something else came out of an evaluation than was recorded.
+    fn correct(&self, py: Python<'_>, evaluation: u64, outcome: &str) -> PyResult<()> {
+        let outcome: written::WrittenOutcome =
+            serde_json::from_str(outcome).map_err(Failure::Json)?;
+        self.write(py, |found| {
+            let asked = written::asked_design(&found.study, evaluation)?;
+            Ok(found.study.correct(evaluation, outcome.outcome(&asked))?)
+        })
+    }
+
+    /// Records that the result of an evaluation does not count any more.
+    #[pyo3(signature = (evaluation, reason))]
+    fn retract(&self, py: Python<'_>, evaluation: u64, reason: Option<&str>) -> PyResult<()> {
+        self.write(py, |found| Ok(found.study.retract(evaluation, reason)?))
+    }
+
     /// Takes an evaluation back.
     fn withdraw(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
         self.write(py, |found| {

@@ -81,6 +81,47 @@ def test_failures_withdrawals_and_retries(study):
     assert statuses == ["completed", "withdrawn", "completed"]
 
 
+def test_values_are_corrected_and_retracted(study):
+    first, second, third = study.ask_many(3)
+    study.tell(first, 35.0)
+    study.correct(first, (3.5, 0.1), cost=0.5)
+    study.tell(second, 1.0)
+    study.retract(second, "the sensor was loose")
+    study.fail(third, "no mesh")
+    study.correct(third.evaluation, 2.0)
+    rows = study.evaluations("rows")
+    assert [row["status"] for row in rows] == ["completed", "retracted", "completed"]
+    assert rows[0][first.measurement] == 3.5 and rows[0]["spent"] == 0.5
+    assert rows[1]["reason"] == "the sensor was loose" and rows[1]["spent"] == second.cost
+    study.correct(third, missing="no mesh after all")
+    assert study.evaluations("rows")[2]["status"] == "failed"
+    assert study.spent == 0.5 + second.cost + third.cost
+    with pytest.raises(uk.StateError, match="already recorded as retracted"):
+        study.retract(second)
+    pending = study.ask()
+    with pytest.raises(uk.StateError, match="pending: tell its result first"):
+        study.correct(pending, 1.0)
+    with pytest.raises(uk.DataError, match="there is no evaluation 99"):
+        study.correct(99, 1.0)
+    with pytest.raises(uk.DataError, match="no value was given"):
+        study.correct(first)
+
+
+def test_one_of_several_outputs_is_corrected():
+    study = uk.Study.open(None, mixed())
+    while (suggestion := study.ask()).measurement != "fem":
+        study.tell(suggestion, 1.0)
+    study.tell(suggestion, {"deflection": 37.0, "stress": 180.0})
+    study.correct(suggestion, {"deflection": (3.7, 0.2)})
+    row = study.evaluations("rows")[suggestion.evaluation]
+    assert (row["deflection"], row["stress"]) == (3.7, 180.0)
+    with pytest.raises(uk.DataError, match="all others must be given"):
+        study.correct(suggestion, {"deflection": None})
+    study.correct(suggestion, {"stress": 170.0}, missing="the laser was off")
+    row = study.evaluations("rows")[suggestion.evaluation]
+    assert (row["deflection"], row["stress"]) == (None, 170.0)
+
+
 def test_the_front_and_the_best_design(told):
     front = told.front(8)
     assert 1 < len(front) <= 8

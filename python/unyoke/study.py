@@ -230,6 +230,47 @@ class Study:
             outcome["cost"] = number(cost, "cost")
         self._handle.tell(number_of(suggestion), to_json(outcome), False)
 
+    def correct(
+        self,
+        suggestion: Suggestion | int,
+        values: Values | Result | None = None,
+        *,
+        cost: float | None = None,
+        design: Mapping[str, Any] | None = None,
+        missing: str | None = None,
+    ) -> None:
+        """Records that something else came out of an evaluation than was recorded.
+
+        What is not named stays as it was: `study.correct(12, {"drag": 0.3})` leaves the lift of evaluation
+        12 alone, `study.correct(12, cost=3.2)` all its values. With `missing` there are no values but
+        those given here: `study.correct(12, missing="diverged")` makes it a failure. From then on the
+        study is what it would be had this been told at once.
+        """
+        evaluation = number_of(suggestion)
+        outputs = self._evaluation(evaluation)["outputs"]
+        inner = values.values if isinstance(values, Result) else values
+        if values is None:
+            values = {}
+            outputs = outputs if missing is not None else []
+        elif isinstance(inner, Mapping) and missing is None:
+            if None in inner.values() and set(inner) != set(outputs):
+                raise DataError("where an output has no value, all others must be given as well")
+            if set(inner) <= set(outputs):
+                outputs = list(inner)
+        outcome = written(
+            values, outputs, self.problem, cost=cost, design=design, missing=missing
+        )
+        self._handle.correct(evaluation, to_json(outcome))
+
+    def retract(self, suggestion: Suggestion | int, reason: str | None = None) -> None:
+        """Records that what came out of an evaluation, a value or a failure, does not count any more.
+
+        Its cost stays spent. Otherwise it is as if it had never been asked for: its design may be
+        suggested again.
+        """
+        reason = None if reason is None else text(reason, "reason")
+        self._handle.retract(number_of(suggestion), reason)
+
     def withdraw(self, suggestion: Suggestion | int) -> None:
         """Takes an evaluation back: it will not be made, and nothing is spent."""
         self._handle.withdraw(number_of(suggestion))

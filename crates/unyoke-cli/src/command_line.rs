@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::commands::{
-    ask, check, completions, confirm, explain, export, front, import, init, lab, report, retry,
-    run, status, tell,
+    amend, ask, check, completions, confirm, explain, export, front, import, init, lab, report,
+    retry, run, status, tell,
 };
 use crate::output::Form;
 
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Tell(tell::Arguments),
     /// Make failed evaluations pending again, once their cause is fixed.
     Retry(retry::Arguments),
+    /// Go on with what was changed in the study file: bounds, parameters, outputs, settings.
+    Amend(amend::Arguments),
     /// Import results from a CSV file; a blank cell means "not measured".
     Import(import::Arguments),
     /// Show the state of the study: values, failures, spending, what is running.

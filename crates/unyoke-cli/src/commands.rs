@@ -10,6 +10,7 @@ pub(crate) mod ask;
 pub(crate) mod confirm;
 pub(crate) mod tell;
 pub(crate) mod retry;
+pub(crate) mod amend;
 pub(crate) mod import;
 pub(crate) mod status;
 pub(crate) mod explain;

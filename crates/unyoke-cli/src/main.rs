@@ -35,6 +35,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Ask(arguments) => commands::ask::run(&arguments, form),
         Command::Tell(arguments) => commands::tell::run(&arguments, form),
         Command::Retry(arguments) => commands::retry::run(&arguments, form),
+        Command::Amend(arguments) => commands::amend::run(&arguments, form),
         Command::Import(arguments) => commands::import::run(&arguments, form),
         Command::Status(arguments) => commands::status::run(&arguments, form),
         Command::Front(arguments) => commands::front::run(&arguments, form),

@@ -98,7 +98,7 @@ fn a_failure_recorded_while_a_command_runs_is_not_overwritten_by_its_value() {
 
     let said = place.fails(&["tell", "0", "0.5"], 1);
     assert!(said.contains("recorded as failed (the sensor was off)"), "{said}");
-    assert!(said.contains("unyoke tell 0 0.5 --replace"), "{said}");
+    assert!(said.contains("unyoke tell --correct 0 0.5"), "{said}");
     place.text(&["tell", "0", "0.5", "--replace"]);
     assert_eq!(place.evaluations()[0]["mass"], "0.5");
     assert_eq!(place.spent(), 1.0);

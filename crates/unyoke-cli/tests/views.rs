@@ -18,11 +18,13 @@ fn block(heading: &str, language: &str) -> &'static str {
     block.split_once("```").unwrap().0
 }
 
-/// The study of the page: with imported values, a failed evaluation and a pending one.
+/// The study of the page: with imported values, one of them corrected, a failed evaluation and a
+/// pending one.
 fn study() -> (Place, Value) {
     let place = Place::new(block("# Views", "toml"));
     place.write("old.csv", block("# Views", "csv"));
     place.text(&["import", "old.csv"]);
+    place.text(&["tell", "--correct", "1", "0.031"]);
     let first = place.json(&["ask"]);
     place.text(&["tell", &first[0]["evaluation"].to_string(), "--failed", "no licence"]);
     let second = place.json(&["ask"]);

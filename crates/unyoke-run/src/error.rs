@@ -76,17 +76,18 @@ pub enum Error {
     },
     /// A study that was begun with another problem than its file has now.
     #[error(
-        "{what} is not the same in {} as in the study at {location}, which was begun earlier; undo the \
-         change, or begin anew under another name (`unyoke export --as designs` and `unyoke import` \
-         take the values along)", path.display()
+        "{} differs from the study at {location}, which was begun earlier:\n  {}\n{}",
+        path.display(), changes.join("\n  "), remedy(refusal.as_deref())
     )]
     OtherProblem {
         /// The study file.
         path: PathBuf,
         /// Where the study is.
         location: String,
-        /// The parameter, output, measurement or limit that differs.
-        what: String,
+        /// What differs, as in `parameter "x" high from 1.0 to 2.0`.
+        changes: Vec<String>,
+        /// Why the study cannot be changed accordingly, if it cannot.
+        refusal: Option<String>,
     },
     /// A folder with attempts that are not of this study.
     #[error(
@@ -165,6 +166,19 @@ fn advice(group: &Option<i32>) -> String {
     match group {
         Some(group) => format!("`kill -- -{group}` would end it, if it is still the same group"),
         None => "look for it among the running processes".to_owned(),
+    }
+}
+
+/// What to do about a file that has changed.
+fn remedy(refusal: Option<&str>) -> String {
+    match refusal {
+        None => "`unyoke amend` makes these changes count, and nothing that was measured is lost; \
+                 otherwise undo them"
+            .to_owned(),
+        Some(reason) => format!(
+            "but {reason}; undo the change, or begin anew under another name (`unyoke export --as \
+             designs` and `unyoke import` take the values along)"
+        ),
     }
 }
 

@@ -14,13 +14,15 @@ mod error;
 mod command;
 mod study_file;
 mod process;
+mod amending;
 mod opening;
 mod runner;
 
+pub use amending::{Amendment, Change, difference};
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
-pub use opening::{Looked, Opened, apply_prices_and_wishes, difference};
+pub use opening::{Looked, Opened, apply_prices_and_wishes};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
     supervise,

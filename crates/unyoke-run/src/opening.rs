@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unyoke::{Config, Cost, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
+use unyoke::{Config, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
 use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ impl StudyFile {
     pub fn open(&self) -> Result<Opened> {
         let store = Store::open(&self.store)?;
         let study = Study::open(store.clone())?;
-        self.check_problem(study.problem())?;
+        self.check_problem(&study)?;
         Ok(Opened { study, store })
     }
 
@@ -46,7 +46,7 @@ impl StudyFile {
         let records = store.read(0).map_err(unyoke::Error::from)?;
         journal.append(0, &records).map_err(unyoke::Error::from)?;
         let mut study = Study::open(journal)?;
-        self.check_problem(study.problem())?;
+        self.check_problem(&study)?;
         let amended = apply_prices_and_wishes(&mut study, &self.problem, &self.config)?;
         Ok(Looked { study, store, amended })
     }
@@ -114,11 +114,15 @@ impl StudyFile {
         }
     }
 
-    /// Fails if the study is about something else. Prices may differ: they may change.
-    fn check_problem(&self, begun: &Problem) -> Result<()> {
-        let Some(what) = difference(&self.problem, begun) else { return Ok(()) };
+    /// Fails if the file describes another problem than the study has. Prices may differ: they may
+    /// change.
+    pub(crate) fn check_problem<J: Journal>(&self, study: &Study<J>) -> Result<()> {
+        let amendment = self.amendment(study).filter(|one| !one.problem_changes.is_empty());
+        let Some(amendment) = amendment else { return Ok(()) };
         let (path, location) = (self.path().to_owned(), self.store.to_string());
-        Err(Error::OtherProblem { path, location, what })
+        let changes = amendment.changes().map(ToString::to_string).collect();
+        let refusal = amendment.check(study).err().map(|error| error.to_string());
+        Err(Error::OtherProblem { path, location, changes, refusal })
     }
 }
 
@@ -149,46 +153,12 @@ pub fn apply_prices_and_wishes<J: Journal>(
     Ok(is_new)
 }
 
-/// The first thing in which two problems differ, as in `parameter "x"`. Prices may: they may change.
-pub fn difference(now: &Problem, begun: &Problem) -> Option<String> {
-    let (now, begun) = (&without_costs(now), &without_costs(begun));
-    let count = now.parameters.len().max(begun.parameters.len());
-    let parameter = (0..count).find(|i| now.parameters.get(*i) != begun.parameters.get(*i));
-    if let Some(i) = parameter {
-        let name = now.parameters.get(i).or(begun.parameters.get(i))?.name();
-        return Some(format!("parameter {name:?}"));
-    }
-    let count = now.limits.len().max(begun.limits.len());
-    if let Some(i) = (0..count).find(|i| now.limits.get(*i) != begun.limits.get(*i)) {
-        let name = &now.limits.get(i).or(begun.limits.get(i))?.name;
-        return Some(format!("limit {name:?}"));
-    }
-    let count = now.outputs.len().max(begun.outputs.len());
-    let output = (0..count).find(|i| now.outputs.get(*i) != begun.outputs.get(*i));
-    if let Some(i) = output {
-        let output = now.outputs.get(i).or(begun.outputs.get(i))?;
-        let what = if output.is_objective() { "objective" } else { "constraint" };
-        return Some(format!("{what} {:?}", output.name));
-    }
-    let count = now.measurements.len().max(begun.measurements.len());
-    let other = (0..count).find(|i| now.measurements.get(*i) != begun.measurements.get(*i))?;
-    let name = &now.measurements.get(other).or(begun.measurements.get(other))?.name;
-    Some(format!("measurement {name:?}"))
-}
-
-fn without_costs(problem: &Problem) -> Problem {
-    let mut problem = problem.clone();
-    for measurement in &mut problem.measurements {
-        measurement.cost = Cost::Constant(1.0);
-    }
-    problem
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
     use tempfile::TempDir;
+    use unyoke::Cost;
 
     const TEXT: &str = "
         [parameters.x]
@@ -232,14 +202,27 @@ mod tests {
             &Cost::Constant(2.5)
         );
         for (from, to, differs) in [
-            ("high = 1", "high = 2", "parameter \"x\""),
-            ("minimise", "maximise", "objective \"mass\""),
-            ("mass", "drag", "objective \"drag\""),
+            ("high = 1", "high = 2", &["parameter \"x\" high from 1.0 to 2.0"][..]),
+            (
+                "minimise",
+                "maximise",
+                &["objective \"mass\" direction from \"minimise\" to \"maximise\""],
+            ),
+            (
+                "mass",
+                "drag",
+                &[
+                    "objective \"mass\" is removed",
+                    "objective \"drag\" is new",
+                    "measurement \"mass\" is removed",
+                    "measurement \"drag\" is new",
+                ],
+            ),
         ] {
             let other = file(&folder, &TEXT.replace(from, to));
             let refused = other.open_or_create().unwrap_err();
             assert!(
-                matches!(&refused, Error::OtherProblem { what, .. } if what == differs),
+                matches!(&refused, Error::OtherProblem { changes, .. } if changes == differs),
                 "{refused}"
             );
         }

@@ -281,6 +281,8 @@ impl<'a> Runner<'a> {
         self.release_unknown()?;
         self.advance_ended()?;
         self.study.refresh()?;
+        // Somebody may have amended the study from another file than this run has read.
+        self.file.check_problem(&self.study)?;
         self.stop_withdrawn();
         if self.interrupt.times() > 1 {
             self.stop_all();
@@ -382,7 +384,8 @@ impl<'a> Runner<'a> {
 
     /// How the measurement of an evaluation is made; none for results from elsewhere.
     fn run_of(&self, evaluation: &Evaluation) -> Option<&'a MeasurementRun> {
-        self.file.run.measurements.get(evaluation.measurement?)
+        let name = &self.study.problem().measurements.get(evaluation.measurement?)?.name;
+        self.file.measurement_run(name)
     }
 
     /// The same for an evaluation that was asked for.
@@ -761,10 +764,14 @@ impl<'a> Runner<'a> {
     fn keep_late(&mut self, evaluation: u64, settled: &Settled) -> Result<()> {
         self.study.refresh()?;
         let known = self.evaluation(evaluation)?;
-        let same = match (&known.status, &settled.result) {
-            (Status::Failed(told), Err(reason)) => told == reason,
-            (_, Ok(measured)) => measured.is_in(known, self.study.problem()),
-            _ => false,
+        let failed = |reason: &str| {
+            let is_this =
+                |status: &Status| matches!(status, Status::Failed(told) if told == reason);
+            known.recorded().any(is_this)
+        };
+        let same = match &settled.result {
+            Ok(measured) => measured.is_in(known, self.study.problem()),
+            Err(reason) => failed(reason),
         };
         if !same {
             let outcome = match &settled.result {

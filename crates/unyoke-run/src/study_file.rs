@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use unyoke::{Config, Mistake, Problem, Stop};
+use unyoke::{Config, Design, Mistake, Problem, Stop};
 use unyoke_store::Location;
 
 use crate::diagnostic::{Diagnostic, StudyFileError};
@@ -65,6 +65,8 @@ pub struct StudyFile {
     pub seed: u64,
     /// What is optimised.
     pub problem: Problem,
+    /// For parameters that were added to the study, the values that designs had before.
+    pub was: Design,
     /// How it is searched.
     pub config: Config,
     /// What may be spent.
@@ -89,6 +91,8 @@ struct Source {
     text: String,
     /// Where each measurement is named.
     measurements: Vec<Range<usize>>,
+    /// The settings that it names.
+    settings: Vec<String>,
 }
 
 /// A commented study file to start from, which passes all checks.
@@ -197,6 +201,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
     root.refuse_unknown(fields::FILE, found);
     let folder = folder(path);
     let parameters = parameters::read(root, found);
+    let was = parameters::was(root, &parameters, found);
     let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name()).collect();
     let limits = parameters::limits(root, found);
     let outputs = outputs::read(root, &names, found);
@@ -226,12 +231,18 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
         parameters,
         limits,
     };
-    let source = Source { path: path.to_owned(), text: text.to_owned(), measurements: places };
+    let source = Source {
+        path: path.to_owned(),
+        text: text.to_owned(),
+        measurements: places,
+        settings: settings::named(root),
+    };
     check(&config, &Written { problem: &problem, sections: &sections, root }, found);
     StudyFile {
         name: study.name,
         seed: study.seed,
         problem,
+        was,
         config,
         budget,
         stop,

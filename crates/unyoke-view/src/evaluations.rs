@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Design, Evaluation, Journal, Problem, Reading, Status, Study};
+use unyoke::{Design, Evaluation, Journal, Problem, Reading, Status, Study, Superseded};
+
+use crate::words;
 
 /// One evaluation, whatever became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,9 +25,27 @@ pub struct EvaluationView {
     pub spent: f64,
     /// Where it comes from.
     pub origin: EvaluationOrigin,
-    /// Why it failed, or why some outputs have no value.
+    /// Why it failed or was retracted, or why some outputs have no value.
     pub reason: Option<String>,
     /// The design that is measured.
+    pub design: Design,
+    /// What was recorded of it before it was corrected or retracted, oldest first.
+    #[serde(default)]
+    pub superseded: Vec<SupersededView>,
+}
+
+/// What was recorded of an evaluation, and does not hold any more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SupersededView {
+    /// What was said to have become of it.
+    pub status: EvaluationStatus,
+    /// The values, by output.
+    pub values: BTreeMap<String, ReadingView>,
+    /// Why it was said to have failed, or to have been retracted.
+    pub reason: Option<String>,
+    /// What it was said to have cost.
+    pub spent: f64,
+    /// Where it was said to have been made.
     pub design: Design,
 }
 
@@ -56,6 +76,8 @@ pub enum EvaluationStatus {
     Failed,
     /// It will not be made.
     Withdrawn,
+    /// It was made, but what came out does not count.
+    Retracted,
 }
 
 impl EvaluationStatus {
@@ -66,6 +88,7 @@ impl EvaluationStatus {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Withdrawn => "withdrawn",
+            Self::Retracted => "retracted",
         }
     }
 }
@@ -99,8 +122,79 @@ impl EvaluationOrigin {
 impl EvaluationView {
     /// Whether it counts as spent: it was asked for, and ended.
     pub fn is_paid(&self) -> bool {
+        use EvaluationStatus::{Completed, Failed, Retracted};
         self.origin != EvaluationOrigin::Imported
-            && matches!(self.status, EvaluationStatus::Completed | EvaluationStatus::Failed)
+            && matches!(self.status, Completed | Failed | Retracted)
+    }
+
+    /// What was recorded of it one after the other, if it was corrected or retracted: `35, corrected
+    /// to 3.5`, or `1e6, retracted (wrong mesh)`.
+    pub fn changes(&self) -> Option<String> {
+        let mut states: Vec<State<'_>> = self.superseded.iter().map(State::of).collect();
+        states.push(State {
+            status: self.status,
+            values: &self.values,
+            reason: self.reason.as_deref(),
+            spent: self.spent,
+            design: &self.design,
+        });
+        let (first, later) = states.split_first()?;
+        if later.is_empty() {
+            return None;
+        }
+        let steps = states.windows(2).map(|pair| pair[1].after(&pair[0]));
+        Some(std::iter::once(first.result()).chain(steps).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// What was recorded of an evaluation at some time.
+struct State<'a> {
+    status: EvaluationStatus,
+    values: &'a BTreeMap<String, ReadingView>,
+    reason: Option<&'a str>,
+    spent: f64,
+    design: &'a Design,
+}
+
+impl<'a> State<'a> {
+    fn of(superseded: &'a SupersededView) -> Self {
+        let SupersededView { status, values, reason, spent, design } = superseded;
+        Self { status: *status, values, reason: reason.as_deref(), spent: *spent, design }
+    }
+
+    /// What came out: `3.5`, `lift = 1.2, drag = 0.3` or `failed (no licence)`.
+    fn result(&self) -> String {
+        let one = |reading: &ReadingView| words::reading(reading.value, reading.sd);
+        let pair = |(name, reading): (&String, &ReadingView)| format!("{name} = {}", one(reading));
+        let values: Vec<&ReadingView> = self.values.values().collect();
+        match (&values[..], self.reason) {
+            ([], Some(reason)) => format!("{} ({})", self.status.word(), words::one_line(reason)),
+            ([], None) => self.status.word().to_owned(),
+            ([only], None) => one(only),
+            _ => self.values.iter().map(pair).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// What has changed since `before`.
+    fn after(&self, before: &Self) -> String {
+        if self.status == EvaluationStatus::Retracted {
+            return self.result();
+        }
+        let mut changed = vec![];
+        if self.result() != before.result() {
+            changed.push(self.result());
+        }
+        if self.spent != before.spent {
+            changed.push(format!("a cost of {}", words::short(self.spent)));
+        }
+        if self.design != before.design {
+            let names = self.design.iter().map(|(name, _)| name);
+            changed.push(words::design(names, self.design));
+        }
+        match changed.is_empty() {
+            true => "confirmed".to_owned(),
+            false => format!("corrected to {}", changed.join(" and ")),
+        }
     }
 }
 
@@ -109,17 +203,32 @@ pub fn evaluations<J: Journal>(study: &Study<J>) -> Vec<EvaluationView> {
     study.evaluations().iter().map(|e| view(e, study.problem())).collect()
 }
 
+/// A status in the words of views: in a word, with its values by output, and the reason.
+fn shown(
+    status: &Status,
+    problem: &Problem,
+) -> (EvaluationStatus, BTreeMap<String, ReadingView>, Option<String>) {
+    let none = BTreeMap::new;
+    match status {
+        Status::Pending => (EvaluationStatus::Pending, none(), None),
+        Status::Completed(results) => {
+            let name = |output: usize| problem.outputs[output].name.clone();
+            let values = results.iter().map(|(output, reading)| (name(output), reading.into()));
+            (EvaluationStatus::Completed, values.collect(), results.missing.clone())
+        }
+        Status::Failed(reason) => (EvaluationStatus::Failed, none(), Some(reason.clone())),
+        Status::Withdrawn => (EvaluationStatus::Withdrawn, none(), None),
+        Status::Retracted(reason) => (EvaluationStatus::Retracted, none(), reason.clone()),
+    }
+}
+
 fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
     let name = |output: usize| problem.outputs[output].name.clone();
-    let mut values = BTreeMap::new();
-    let (status, reason) = match &evaluation.status {
-        Status::Pending => (EvaluationStatus::Pending, None),
-        Status::Completed(results) => {
-            values.extend(results.iter().map(|(output, reading)| (name(output), reading.into())));
-            (EvaluationStatus::Completed, results.missing.clone())
-        }
-        Status::Failed(reason) => (EvaluationStatus::Failed, Some(reason.clone())),
-        Status::Withdrawn => (EvaluationStatus::Withdrawn, None),
+    let (status, values, reason) = shown(&evaluation.status, problem);
+    let superseded = |earlier: &Superseded| {
+        let (status, values, reason) = shown(&earlier.status, problem);
+        let spent = evaluation.sunk + earlier.paid.unwrap_or(evaluation.cost);
+        SupersededView { status, values, reason, spent, design: earlier.design.clone() }
     };
     let origin = match (evaluation.asked, evaluation.initial, evaluation.confirms) {
         (false, ..) => EvaluationOrigin::Imported,
@@ -138,6 +247,7 @@ fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
         origin,
         reason,
         design: evaluation.design.clone(),
+        superseded: evaluation.superseded.iter().map(superseded).collect(),
     }
 }
 
@@ -207,5 +317,42 @@ mod tests {
         assert_eq!(shown.values["drag"], ReadingView { value: 0.3, sd: Some(0.05) });
         assert_eq!(shown.reason.as_deref(), Some("no wake found"));
         assert_eq!((shown.cost, shown.spent), (4.0, 2.5));
+    }
+
+    #[test]
+    fn what_was_corrected_or_retracted_shows_what_was_recorded_before() {
+        let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 5.0);
+        let mut study = Study::new(problem.build().unwrap()).unwrap();
+        let ids: Vec<u64> = study.ask_many(5).unwrap().iter().map(|s| s.evaluation).collect();
+        study.tell(ids[0], 35.0).unwrap();
+        study.correct(ids[0], Reading { value: 3.5, sd: Some(0.25) }).unwrap();
+        study.correct(ids[0], Outcome::default().cost(2.5)).unwrap();
+        study.tell(ids[1], 1e6).unwrap();
+        study.retract(ids[1], Some("wrong mesh")).unwrap();
+        study.tell_failure(ids[2], "no answer").unwrap();
+        study.correct(ids[2], 1.5).unwrap();
+        study.tell(ids[3], 2.0).unwrap();
+        study.correct(ids[3], Outcome::from(2.0).at(Design::new().with("x", 0.125))).unwrap();
+        study.tell(ids[4], 2.0).unwrap();
+        let shown = evaluations(&study);
+        let changes: Vec<_> = shown.iter().map(|e| e.changes().unwrap_or_default()).collect();
+        let expected = [
+            "35, corrected to 3.50 ± 0.25, corrected to a cost of 2.5",
+            "1.000e6, retracted (wrong mesh)",
+            "failed (no answer), corrected to 1.5",
+            "2, corrected to x=0.125",
+            "",
+        ];
+        assert_eq!(changes, expected);
+        assert_eq!(shown[0].superseded[0].values["drag"], ReadingView { value: 35.0, sd: None });
+        assert_eq!((shown[0].superseded[1].spent, shown[0].spent), (5.0, 2.5));
+        assert_eq!((shown[1].status.word(), shown[1].values.len()), ("retracted", 0));
+        assert_eq!((shown[1].is_paid(), shown[1].spent), (true, 5.0));
+        assert_eq!(shown[1].reason.as_deref(), Some("wrong mesh"));
+        for view in &shown {
+            let json = serde_json::to_value(view).unwrap();
+            assert_eq!(json["superseded"].as_array().unwrap().len(), view.superseded.len());
+            assert_eq!(&serde_json::from_value::<EvaluationView>(json).unwrap(), view);
+        }
     }
 }

@@ -90,14 +90,15 @@ pub struct Payment {
     pub spent: f64,
     /// What it cost.
     pub cost: f64,
-    /// The outputs that it should give, by their places, with their values; `None` if it gave none.
+    /// The outputs that it should give, by their places, with their values; `None` if it gave none. No
+    /// outputs if it was retracted.
     pub values: Vec<(usize, Option<f64>)>,
 }
 
 impl Payment {
     /// Whether it gave nothing.
     pub fn is_failed(&self) -> bool {
-        self.values.iter().all(|(_, value)| value.is_none())
+        !self.values.is_empty() && self.values.iter().all(|(_, value)| value.is_none())
     }
 }
 

@@ -37,7 +37,7 @@ mod report;
 
 pub use confirmation::{ConfirmationView, ConfirmedValueView, confirmation};
 pub use evaluations::{
-    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, evaluations,
+    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
 };
 pub use explanation::{
     DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,

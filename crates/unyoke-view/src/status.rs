@@ -23,6 +23,9 @@ pub struct StatusView {
     pub outputs: Vec<OutputStatus>,
     /// Evaluations whose result is awaited.
     pub pending: Vec<PendingView>,
+    /// Evaluations that were corrected or retracted.
+    #[serde(default)]
+    pub corrections: Vec<EvaluationView>,
     /// Results that came after their evaluation had been settled; they are kept and do not count.
     pub late_results: usize,
 }
@@ -57,6 +60,9 @@ pub struct MeasurementStatus {
     pub failed: usize,
     /// How many results are awaited.
     pub pending: usize,
+    /// How many evaluations were made whose results do not count any more.
+    #[serde(default)]
+    pub retracted: usize,
     /// What its evaluations have cost.
     pub spent: f64,
 }
@@ -122,6 +128,7 @@ pub fn status<J: Journal>(
         measurements: measurements.collect::<unyoke::Result<_>>()?,
         outputs: outputs(study).into_iter().map(|output| output_status(output, &all)).collect(),
         pending: pending(&all, custody),
+        corrections: all.iter().filter(|e| !e.superseded.is_empty()).cloned().collect(),
         late_results: custody.late_results,
     })
 }
@@ -156,6 +163,7 @@ fn measurement_status<J: Journal>(
         completed: count(EvaluationStatus::Completed),
         failed: count(EvaluationStatus::Failed),
         pending: count(EvaluationStatus::Pending),
+        retracted: count(EvaluationStatus::Retracted),
         // Not a sum: that of nothing is minus zero, and would be shown so.
         spent: of().fold(0.0, |spent, e| spent + e.spent),
     })
@@ -187,6 +195,8 @@ mod tests {
         let asked = study.ask_many(3).unwrap();
         assert_eq!(asked[1].measurement, "drag");
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
+        study.correct(0, 1.75).unwrap();
+        study.retract(1, None).unwrap();
         let worker = Worker { owner: Some("me".into()), attempt: 2 };
         let custody = Custody { workers: [(asked[0].evaluation, worker)].into(), late_results: 1 };
         let plan = Plan { store: "study.db".into(), budget: Some(9.0), ..Plan::default() };
@@ -197,7 +207,9 @@ mod tests {
         assert!(lift.spent.is_sign_positive(), "nothing is not minus nothing");
         assert_eq!((drag.completed, drag.failed, drag.spent), (0, 1, 5.0));
         let values: Vec<_> = shown.outputs.iter().map(|o| (o.output.values, o.best)).collect();
-        assert_eq!(values, [(2, Some(1.5)), (0, None)]);
+        assert_eq!(values, [(1, Some(1.75)), (0, None)]);
+        let corrected: Vec<_> = shown.corrections.iter().map(|e| e.evaluation).collect();
+        assert_eq!(corrected, [0, 1]);
         let owners: Vec<_> =
             shown.pending.iter().map(|p| (p.owner.as_deref(), p.attempt)).collect();
         assert_eq!(owners, [(Some("me"), 2), (None, 0)]);

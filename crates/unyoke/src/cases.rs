@@ -93,10 +93,11 @@ fn at(parameter: &Parameter, u: f64) -> Value {
 
 /// Journals without contradictions, of up to thirty events.
 pub(crate) fn journals() -> impl Strategy<Value = Vec<Record>> {
-    let moves = prop::collection::vec((0..6u8, any::<prop::sample::Index>(), -1e9..1e9), 0..30);
+    let moves = prop::collection::vec((0..8u8, any::<prop::sample::Index>(), -1e9..1e9), 0..30);
     (problems_with_designs(), any::<u64>(), moves).prop_map(|((problem, designs), seed, moves)| {
         let created = Event::Created { problem: problem.clone(), config: Config::default(), seed };
-        let mut writer = Writer { problem, designs, events: vec![created], open: vec![] };
+        let mut writer =
+            Writer { problem, designs, events: vec![created], open: vec![], ended: vec![] };
         for (kind, which, value) in moves {
             writer.write(kind, which, value);
         }
@@ -105,12 +106,14 @@ pub(crate) fn journals() -> impl Strategy<Value = Vec<Record>> {
 }
 
 /// Writes a journal event by event; `open` holds, for each evaluation, whether it awaits its end
-/// and whether a result would still be welcome.
+/// and whether a result would still be welcome, `ended` those that were asked for and have a result
+/// or a failure that was not retracted.
 struct Writer {
     problem: Problem,
     designs: Vec<Design>,
     events: Vec<Event>,
     open: Vec<(bool, bool)>,
+    ended: Vec<usize>,
 }
 
 impl Writer {
@@ -137,6 +140,7 @@ impl Writer {
                 Some(Event::ConfirmationAsked { evaluation, design, measurement, cost, round })
             }
             3 => Some(Event::CostChanged { measurement, cost: cost.into() }),
+            6 | 7 => self.change(kind, which, value),
             _ => self.end(kind, which, value),
         };
         self.events.extend(event);
@@ -154,6 +158,10 @@ impl Writer {
         }
         let (id, evaluation) = (*which.get(&ids), *which.get(&ids) as u64);
         self.open[id] = (false, !told);
+        self.ended.retain(|ended| *ended != id);
+        if told || value >= 0.0 {
+            self.ended.push(id);
+        }
         Some(match kind {
             4 => self.measured(evaluation, value),
             _ if value < 0.0 => Event::Withdrawn { evaluation },
@@ -163,6 +171,31 @@ impl Writer {
 }
 
 impl Writer {
+    /// Another result of one of the evaluations that have ended, or none any more.
+    fn change(&mut self, kind: u8, which: prop::sample::Index, value: f64) -> Option<Event> {
+        if self.ended.is_empty() {
+            return None;
+        }
+        let place = which.index(self.ended.len());
+        let (id, evaluation) = (self.ended[place], self.ended[place] as u64);
+        self.open[id] = (false, false);
+        if kind == 7 {
+            self.ended.remove(place);
+            let reason = (value > 0.0).then(|| format!("nonsense: {value}"));
+            return Some(Event::Retracted { evaluation, reason });
+        }
+        let Event::Measured { values, missing, cost, .. } = self.measured(evaluation, value) else {
+            return None;
+        };
+        Some(match (value * 2.0).fract().abs() < 0.5 {
+            true => Event::Corrected { evaluation, values, missing, cost, design: None },
+            false => {
+                let (values, missing) = (BTreeMap::new(), Some(format!("no: {value}")));
+                Event::Corrected { evaluation, values, missing, cost: None, design: None }
+            }
+        })
+    }
+
     /// Values for the outputs of an evaluation, in part where there are several.
     fn measured(&self, evaluation: u64, value: f64) -> Event {
         let asked = self.events.iter().find_map(|event| match event {

@@ -172,7 +172,7 @@ impl<'h> Engine<'h> {
         let mut written = self.history.evaluations.iter().skip(earlier.evaluation as usize);
         let is_near = written.any(|e| {
             let same = e.outputs.iter().any(|k| choice.outputs.contains(k));
-            e.status != Status::Withdrawn && same && near(self.history.point(e.id))
+            e.status.counts() && same && near(self.history.point(e.id))
         });
         Ok(is_near || self.is_taken(choice, &x))
     }

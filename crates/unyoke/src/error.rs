@@ -91,8 +91,26 @@ pub enum Error {
     AlreadySettled {
         /// The evaluation.
         id: u64,
-        /// How it was settled: "completed", "failed" or "withdrawn".
+        /// How it was settled: "completed", "failed", "withdrawn" or "retracted".
         how: &'static str,
+    },
+    /// A correction or a retraction of an evaluation that has nothing to correct.
+    #[error("evaluation {id} is {how}: {instead}")]
+    CannotCorrect {
+        /// The evaluation.
+        id: u64,
+        /// What it is: "pending", "withdrawn" or "imported".
+        how: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+    /// A change of problem or settings for which what was measured leaves no room.
+    #[error("{what} {reason}")]
+    CannotAmend {
+        /// What was to be changed, as in `parameter "x"`.
+        what: String,
+        /// Why it cannot be, and what would help.
+        reason: String,
     },
     /// Weights of the objectives that cannot be used.
     #[error("the weights cannot be used: {reason}")]

@@ -12,7 +12,7 @@ use crate::reading::Reading;
 use std::collections::BTreeMap;
 
 /// The newest format of records, in which this version writes.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// An event with the version of the form in which it is written.
 ///
@@ -21,7 +21,7 @@ pub const FORMAT: u32 = 3;
 ///
 /// let record = Record::from(Event::Withdrawn { evaluation: 3 });
 /// let text = serde_json::to_string(&record)?;
-/// assert_eq!(text, r#"{"format":3,"event":"withdrawn","evaluation":3}"#);
+/// assert_eq!(text, r#"{"format":4,"event":"withdrawn","evaluation":3}"#);
 /// assert_eq!(serde_json::from_str::<Record>(&text)?, record);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -46,7 +46,6 @@ impl From<Event> for Record {
 /// Evaluations are numbered from zero in the order in which they were asked for or imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(clippy::large_enum_variant, reason = "the large one is there once in a journal")]
 pub enum Event {
     /// The study began; always the first event and never a later one.
     Created {
@@ -148,6 +147,31 @@ pub enum Event {
         /// Its number.
         evaluation: u64,
     },
+    /// What was recorded of an evaluation was wrong: this holds instead. Since format 4.
+    Corrected {
+        /// Its number.
+        evaluation: u64,
+        /// All its values by output, changed or not; none if it failed.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        values: BTreeMap<String, Reading>,
+        /// Why other outputs of the measurement have no value, or why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missing: Option<String>,
+        /// What it really cost, if that was wrong as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Where it was really made, if that was wrong as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        design: Option<Design>,
+    },
+    /// What was recorded of an evaluation does not count any more. Since format 4.
+    Retracted {
+        /// Its number.
+        evaluation: u64,
+        /// Why, if somebody said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// A measurement has another price from now on.
     CostChanged {
         /// Which measurement. In format 1 this was the objective, which was measured alone.
@@ -155,6 +179,16 @@ pub enum Event {
         measurement: String,
         /// The new price.
         cost: Cost,
+    },
+    /// The problem or the settings are others from now on. Since format 4.
+    Redefined {
+        /// All of the problem, changed or not, with its present prices.
+        problem: Problem,
+        /// All settings, changed or not.
+        config: Config,
+        /// The values that all designs so far had of parameters that are new.
+        #[serde(default, skip_serializing_if = "Design::is_empty")]
+        was: Design,
     },
     /// The user wants something else from now on. Since format 3.
     Amended {
@@ -172,7 +206,7 @@ pub enum Event {
 /// use unyoke::{Header, JournalError};
 ///
 /// let header: Header = serde_json::from_str(r#"{"format":7,"event":"not invented yet"}"#)?;
-/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 3 }));
+/// assert_eq!(header.check(), Err(JournalError::Format { found: 7, known: 4 }));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -254,6 +288,20 @@ mod tests {
         assert_eq!(FORMAT_3.lines().count(), 4);
     }
 
+    /// A journal of format 4, as it was first written. The same holds for it.
+    const FORMAT_4: &str = include_str!("../tests/golden/journal-format-4.jsonl");
+
+    #[test]
+    fn records_of_format_4_are_read_and_written_as_they_first_were() {
+        for text in FORMAT_4.lines() {
+            let record: Record = serde_json::from_str(text).unwrap();
+            if !matches!(record.event, Event::Created { .. } | Event::Redefined { .. }) {
+                assert_eq!(serde_json::to_string(&record).unwrap(), text);
+            }
+        }
+        assert_eq!(FORMAT_4.lines().count(), 10);
+    }
+
     #[test]
     fn a_confirmation_is_read_and_written_as_it_first_was() {
         let text = r#"{"format":3,"event":"confirmation_asked","evaluation":9,"design":{"x":0.5},"measurement":"drag","cost":4.0,"round":19}"#;
@@ -281,10 +329,10 @@ mod tests {
 
     #[test]
     fn events_not_invented_yet_are_refused_by_their_format() {
-        let text = r#"{"format":4,"event":"merged","studies":[1,2]}"#;
+        let text = r#"{"format":5,"event":"merged","studies":[1,2]}"#;
         assert!(serde_json::from_str::<Record>(text).is_err());
         let header: Header = serde_json::from_str(text).unwrap();
-        assert_eq!(header.check(), Err(JournalError::Format { found: 4, known: FORMAT }));
+        assert_eq!(header.check(), Err(JournalError::Format { found: 5, known: FORMAT }));
         assert_eq!(Header { format: FORMAT }.check(), Ok(()));
         assert_eq!(Header { format: 0 }.check(), Ok(()));
     }

@@ -4,8 +4,9 @@
 //! refused, and changes nothing.
 
 mod evaluation;
+mod redefining;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::config::{Config, Wishes};
 use crate::design::{Design, Value};
@@ -15,7 +16,7 @@ use crate::problem::{Cost, LearnedCost, Problem, Scale};
 use crate::reading::{Outcome, Reading, Results};
 use crate::space::Space;
 
-pub use evaluation::{Evaluation, Status};
+pub use evaluation::{Evaluation, Status, Superseded};
 
 /// A study's state as the replay of its events.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +37,11 @@ pub(crate) struct History {
     points: Vec<Vec<f64>>,
     /// Where each was to be made, which may have been elsewhere.
     suggested: Vec<Vec<f64>>,
-    /// The evaluations with results, in the order in which these arrived.
-    completed: Vec<usize>,
+    /// The design of that.
+    asked_at: Vec<Design>,
+    /// The evaluations that have ended, in the order in which they did. Those that were corrected or
+    /// retracted keep their place.
+    ended: Vec<usize>,
     /// What each measurement costs now.
     costs: Vec<Cost>,
 }
@@ -46,9 +50,11 @@ pub(crate) struct History {
 enum Change {
     Add { evaluation: Evaluation, point: Vec<f64> },
     Settle { index: usize, status: Status, paid: Option<f64>, place: Option<(Design, Vec<f64>)> },
+    Supersede { index: usize, status: Status, paid: Option<f64>, place: Option<(Design, Vec<f64>)> },
     Reopen { index: usize },
     Price { measurement: usize, cost: Cost },
     Amend { wishes: Box<Wishes> },
+    Redefine { next: Box<History> },
 }
 
 impl History {
@@ -82,7 +88,8 @@ impl History {
             position: 1,
             points: Vec::new(),
             suggested: Vec::new(),
-            completed: Vec::new(),
+            asked_at: Vec::new(),
+            ended: Vec::new(),
         })
     }
 
@@ -138,10 +145,18 @@ impl History {
             }
             Event::Withdrawn { evaluation } => self.settle(*evaluation, Status::Withdrawn, None),
             Event::Retried { evaluation } => self.reopen(*evaluation),
+            Event::Corrected { evaluation, values, missing, cost, design } => {
+                let readings = self.named(values)?;
+                self.correct(*evaluation, readings, missing, *cost, design.as_ref())
+            }
+            Event::Retracted { evaluation, reason } => self.retract(*evaluation, reason),
             Event::CostChanged { measurement, cost } => {
                 let index = self.problem.measurement_index(measurement)?;
                 self.check_new_cost(measurement, cost)?;
                 Ok(Change::Price { measurement: index, cost: cost.clone() })
+            }
+            Event::Redefined { problem, config, was } => {
+                Ok(Change::Redefine { next: Box::new(self.redefined(problem, config, was)?) })
             }
             Event::Amended { wishes } => {
                 self.config.clone().with_wishes(wishes.clone()).check_replayable(&self.problem)?;
@@ -185,6 +200,7 @@ impl History {
             confirms: None,
             asked: false,
             status,
+            superseded: vec![],
         })
     }
 
@@ -227,6 +243,17 @@ impl History {
     /// The event that records what somebody says came out of an evaluation: its values, or that it
     /// failed if none of them is a number.
     pub(crate) fn ended(&self, id: u64, outcome: Outcome) -> Result<Event> {
+        let Outcome { values, missing, cost, design, .. } = self.sorted_out(id, outcome)?;
+        if values.is_empty() {
+            let reason = missing.unwrap_or_else(|| NO_VALUE.to_owned());
+            return Ok(Event::Failed { evaluation: id, reason, cost });
+        }
+        Ok(Event::Measured { evaluation: id, values, missing, cost, design })
+    }
+
+    /// An outcome with names for all values, of which those that are no numbers are reasons why they
+    /// are missing.
+    fn sorted_out(&self, id: u64, outcome: Outcome) -> Result<Outcome> {
         let Outcome { only, mut values, missing, cost, design } = outcome;
         let is_alone = only.is_some();
         if let Some(reading) = only {
@@ -241,11 +268,37 @@ impl History {
         });
         let reasons: Vec<String> = missing.into_iter().chain(not_finite).collect();
         let missing = (!reasons.is_empty()).then(|| reasons.join("; "));
-        if values.is_empty() {
-            let reason = missing.unwrap_or_else(|| "gave no value".to_owned());
-            return Ok(Event::Failed { evaluation: id, reason, cost });
+        Ok(Outcome { only: None, values, missing, cost, design })
+    }
+
+    /// The event that records that something else came out of an evaluation than was said. Outputs
+    /// without a new value keep theirs, unless the outcome says why there is none.
+    pub(crate) fn corrected(&self, id: u64, outcome: Outcome) -> Result<Event> {
+        let known = &self.evaluations[self.index(id)?];
+        let named: Vec<String> = outcome.values.keys().cloned().collect();
+        // A value without a name is that of the only output.
+        let keeps_others = outcome.missing.is_none() && outcome.only.is_none();
+        let Outcome { mut values, mut missing, cost, design, .. } = self.sorted_out(id, outcome)?;
+        let says_nothing = values.is_empty() && missing.is_none();
+        if says_nothing && cost.is_none() && design.is_none() {
+            return Err(self.wrong_outputs(id, "no value was given"));
         }
-        Ok(Event::Measured { evaluation: id, values, missing, cost, design })
+        if let (Status::Completed(results), true) = (&known.status, keeps_others) {
+            for (output, reading) in results.iter() {
+                let name = &self.problem.outputs[output].name;
+                if !named.contains(name) {
+                    values.entry(name.clone()).or_insert(reading);
+                }
+            }
+        }
+        if missing.is_none() && values.len() < known.outputs.len() {
+            missing = match &known.status {
+                Status::Completed(results) => results.missing.clone(),
+                Status::Failed(reason) => Some(reason.clone()),
+                _ => None,
+            };
+        }
+        Ok(Event::Corrected { evaluation: id, values, missing, cost, design })
     }
 
     /// Fails if the evaluation is recorded as failed: a value that arrives later contradicts that,
@@ -262,10 +315,8 @@ impl History {
     pub(crate) fn missing(&self, results: &[(Design, String, Reading)]) -> Vec<usize> {
         let mut there: HashMap<Known<'_>, usize> = HashMap::new();
         for evaluation in &self.evaluations {
-            let Status::Completed(results) = &evaluation.status else { continue };
-            for (output, reading) in results.iter() {
-                let output = &self.problem.outputs[output].name;
-                let known = self.known(&evaluation.design, output, reading.value);
+            // What was corrected or retracted is known too: it must not come back with the next import.
+            for known in self.ever_known(evaluation) {
                 *there.entry(known).or_default() += 1;
             }
         }
@@ -277,6 +328,20 @@ impl History {
             }
         }
         missing
+    }
+
+    /// All results that an evaluation has or had, each once.
+    fn ever_known<'a>(&'a self, evaluation: &'a Evaluation) -> HashSet<Known<'a>> {
+        let now = (&evaluation.status, &evaluation.design);
+        let earlier = evaluation.superseded.iter().map(|s| (&s.status, &s.design));
+        let mut known = HashSet::new();
+        for (status, design) in earlier.chain([now]) {
+            let Status::Completed(results) = status else { continue };
+            known.extend(results.iter().map(|(output, reading)| {
+                self.known(design, &self.problem.outputs[output].name, reading.value)
+            }));
+        }
+        known
     }
 
     /// A result as something to compare.
@@ -295,23 +360,74 @@ impl History {
         design: Option<&Design>,
     ) -> Result<Change> {
         let index = self.index(id)?;
-        let Evaluation { status, outputs, .. } = &self.evaluations[index];
-        if let Status::Completed(_) = status {
+        let status = &self.evaluations[index].status;
+        if let Status::Completed(_) | Status::Retracted(_) = status {
             return Err(Error::AlreadySettled { id, how: status.word() });
-        }
-        if let Some((other, _)) = readings.iter().find(|(output, _)| !outputs.contains(output)) {
-            let name = &self.problem.outputs[*other].name;
-            return Err(self.wrong_outputs(id, format!("{name} is not one of these")));
         }
         if readings.is_empty() {
             return Err(self.wrong_outputs(id, "no value was given"));
         }
-        self.check_readings(&readings)?;
+        self.check_readings_of(index, &readings)?;
         self.check_paid(index, cost)?;
-        let place = design.map(|design| Ok((design.clone(), self.space.encode(design)?)));
-        let place = place.transpose().map_err(|error: Error| error)?;
+        let place = self.place(design)?;
         let status = Status::Completed(Results::new(readings, missing.clone()));
         Ok(Change::Settle { index, status, paid: cost, place })
+    }
+
+    /// Another result in place of the one that was recorded.
+    fn correct(
+        &self,
+        id: u64,
+        readings: Vec<(usize, Reading)>,
+        missing: &Option<String>,
+        cost: Option<f64>,
+        design: Option<&Design>,
+    ) -> Result<Change> {
+        let index = self.index(id)?;
+        let Evaluation { status, asked, .. } = &self.evaluations[index];
+        let refuse = |how, instead| Err(Error::CannotCorrect { id, how, instead });
+        match status {
+            Status::Pending => return refuse("pending", "tell its result first"),
+            Status::Withdrawn => {
+                return refuse("withdrawn", "if it was made after all, tell its result");
+            }
+            _ if *asked => {}
+            _ if cost.is_some() => return refuse("imported", "imported values cost nothing"),
+            _ if readings.is_empty() => {
+                return refuse("imported", "retract it, if it has no right value");
+            }
+            _ => {}
+        }
+        self.check_readings_of(index, &readings)?;
+        self.check_paid(index, cost)?;
+        let status = match (readings.is_empty(), missing) {
+            (false, _) => Status::Completed(Results::new(readings, missing.clone())),
+            (true, Some(reason)) => Status::Failed(reason.clone()),
+            (true, None) => return Err(self.wrong_outputs(id, "no value was given")),
+        };
+        Ok(Change::Supersede { index, status, paid: cost, place: self.place(design)? })
+    }
+
+    /// No result in place of the one that was recorded.
+    fn retract(&self, id: u64, reason: &Option<String>) -> Result<Change> {
+        let index = self.index(id)?;
+        let status = &self.evaluations[index].status;
+        let refuse = |instead| Err(Error::CannotCorrect { id, how: status.word(), instead });
+        match status {
+            Status::Pending => refuse("withdraw it, if it will not be made"),
+            Status::Withdrawn => refuse("it has no result that could be retracted"),
+            Status::Retracted(_) => Err(Error::AlreadySettled { id, how: status.word() }),
+            Status::Completed(_) | Status::Failed(_) => {
+                let status = Status::Retracted(reason.clone());
+                Ok(Change::Supersede { index, status, paid: None, place: None })
+            }
+        }
+    }
+
+    /// A design, and where it lies in the cube.
+    fn place(&self, design: Option<&Design>) -> Result<Option<(Design, Vec<f64>)>> {
+        let Some(design) = design else { return Ok(None) };
+        Ok(Some((design.clone(), self.space.encode(design)?)))
     }
 
     /// An end without result, which only an evaluation that has not ended can come to.
@@ -330,6 +446,16 @@ impl History {
             Status::Failed(_) => Ok(Change::Reopen { index }),
             other => Err(Error::AlreadySettled { id, how: other.word() }),
         }
+    }
+
+    /// Fails unless these can be values of what an evaluation measures.
+    fn check_readings_of(&self, index: usize, readings: &[(usize, Reading)]) -> Result<()> {
+        let Evaluation { id, outputs, .. } = &self.evaluations[index];
+        if let Some((other, _)) = readings.iter().find(|(output, _)| !outputs.contains(output)) {
+            let name = &self.problem.outputs[*other].name;
+            return Err(self.wrong_outputs(*id, format!("{name} is not one of these")));
+        }
+        self.check_readings(readings)
     }
 
     fn check_readings(&self, readings: &[(usize, Reading)]) -> Result<()> {
@@ -394,16 +520,19 @@ impl History {
     fn carry_out(&mut self, change: Change) {
         match change {
             Change::Add { evaluation, point } => {
-                if let Status::Completed(_) = evaluation.status {
-                    self.completed.push(self.evaluations.len());
+                if evaluation.status.has_ended() {
+                    self.ended.push(self.evaluations.len());
                 }
+                self.asked_at.push(evaluation.design.clone());
                 self.evaluations.push(evaluation);
                 self.suggested.push(point.clone());
                 self.points.push(point);
             }
             Change::Settle { index, status, paid, place } => {
-                if let Status::Completed(_) = status {
-                    self.completed.push(index);
+                // It may have failed before.
+                self.ended.retain(|ended| *ended != index);
+                if status.has_ended() {
+                    self.ended.push(index);
                 }
                 let evaluation = &mut self.evaluations[index];
                 (evaluation.status, evaluation.paid) = (status, paid);
@@ -411,16 +540,45 @@ impl History {
                     (evaluation.design, self.points[index]) = (design, point);
                 }
             }
+            Change::Supersede { index, status, paid, place } => {
+                self.supersede(index, status, paid, place);
+            }
             Change::Reopen { index } => {
                 let evaluation = &mut self.evaluations[index];
                 evaluation.sunk += evaluation.paid.take().unwrap_or(0.0);
                 evaluation.retried += 1;
                 evaluation.status = Status::Pending;
             }
+            Change::Redefine { next } => *self = *next,
             Change::Price { measurement, cost } => self.costs[measurement] = cost,
             Change::Amend { wishes } => {
                 self.config = self.config.clone().with_wishes(*wishes);
             }
+        }
+    }
+
+    fn supersede(
+        &mut self,
+        index: usize,
+        status: Status,
+        paid: Option<f64>,
+        place: Option<(Design, Vec<f64>)>,
+    ) {
+        let evaluation = &mut self.evaluations[index];
+        evaluation.superseded.push(Superseded {
+            status: std::mem::replace(&mut evaluation.status, status),
+            paid: evaluation.paid,
+            design: evaluation.design.clone(),
+        });
+        evaluation.paid = paid.or(evaluation.paid);
+        if let Some((design, point)) = place {
+            evaluation.design = design;
+            // Nobody suggested another place for what was imported.
+            if !evaluation.asked {
+                self.asked_at[index].clone_from(&evaluation.design);
+                self.suggested[index].clone_from(&point);
+            }
+            self.points[index] = point;
         }
     }
 
@@ -442,7 +600,8 @@ impl History {
 
     /// Evaluations that have results, in the order in which these arrived.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &Evaluation> {
-        self.completed.iter().map(|&index| &self.evaluations[index])
+        let ended = self.ended.iter().map(|&index| &self.evaluations[index]);
+        ended.filter(|e| matches!(e.status, Status::Completed(_)))
     }
 
     /// Points at which a value of the output is awaited.
@@ -461,9 +620,9 @@ impl History {
         pairs.filter(move |(e, _)| wanted(e)).map(|(_, point)| point.as_slice())
     }
 
-    /// Evaluations that were asked for and not withdrawn, in order of their numbers.
+    /// Evaluations that were asked for, and neither withdrawn nor retracted, in order of their numbers.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &Evaluation> {
-        self.evaluations.iter().filter(|e| e.asked && e.status != Status::Withdrawn)
+        self.evaluations.iter().filter(|e| e.asked && e.status.counts())
     }
 
     /// What all evaluations that were asked for and came to an end have cost.
@@ -493,6 +652,9 @@ impl History {
         self.observations(output).count()
     }
 }
+
+/// Why an evaluation failed of which nothing else is known.
+const NO_VALUE: &str = "gave no value";
 
 /// A result by its numbers: two that are equal are taken for the same measurement.
 #[derive(PartialEq, Eq, Hash)]

@@ -182,8 +182,8 @@ fn searches_for_all<'h>(history: &'h History, choice: &Choice) -> (u64, Vec<Sear
 }
 
 /// The number of searches so far, which decides the random numbers of the next one. A design at
-/// which everything is measured is one search; initial evaluations, confirmations and what was withdrawn
-/// are none.
+/// which everything is measured is one search; initial evaluations, confirmations, and what was withdrawn or
+/// retracted are none.
 pub(crate) fn searches(history: &History) -> u64 {
     match &choices_of(history)[..] {
         [all] if history.config.algorithm.is_coupled() => searches_for_all(history, all).0,
@@ -219,7 +219,7 @@ fn new_design(
     // Where another measurement failed, this one may well fail too: elsewhere comes first.
     let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
     let keys = |is_meant: &dyn Fn(&Evaluation) -> bool| -> HashSet<Vec<u64>> {
-        let standing = history.evaluations.iter().filter(|e| e.status != Status::Withdrawn);
+        let standing = history.evaluations.iter().filter(|e| e.status.counts());
         let meant: Vec<&Evaluation> = standing.filter(|e| is_meant(e)).collect();
         // Where it was made, and where it was to be made.
         let made = meant.iter().map(|e| key(history.point(e.id)));

@@ -155,21 +155,28 @@ pub(crate) fn appraise(
 }
 
 /// Where in the journal evaluations before number `next` were asked for, the latest first, each with
-/// less known than at the one after it: those that were asked for together count once.
+/// less known than at the one after it: those that were asked for together count once. What was found
+/// before a value was corrected or retracted, or for another problem, confirms nothing.
 fn earlier_searches(records: &[Record], next: u64) -> impl Iterator<Item = usize> {
     let mut has_news = false;
-    (0..records.len()).rev().filter(move |at| match &records[*at].event {
-        Event::Asked { initial: false, evaluation, .. } if *evaluation < next => {
-            std::mem::take(&mut has_news)
+    let is_wrong = |at: &usize| {
+        use Event::{Corrected, Redefined, Retracted};
+        matches!(records[*at].event, Corrected { .. } | Retracted { .. } | Redefined { .. })
+    };
+    (0..records.len()).rev().take_while(move |at| !is_wrong(at)).filter(move |at| {
+        match &records[*at].event {
+            Event::Asked { initial: false, evaluation, .. } if *evaluation < next => {
+                std::mem::take(&mut has_news)
+            }
+            Event::Measured { .. }
+            | Event::Told { .. }
+            | Event::Failed { .. }
+            | Event::Added { .. }
+            | Event::Imported { .. } => {
+                has_news = true;
+                false
+            }
+            _ => false,
         }
-        Event::Measured { .. }
-        | Event::Told { .. }
-        | Event::Failed { .. }
-        | Event::Added { .. }
-        | Event::Imported { .. } => {
-            has_news = true;
-            false
-        }
-        _ => false,
     })
 }

@@ -449,6 +449,56 @@ impl<J: Journal> Study<J> {
         self.record(|history| history.ended(evaluation, outcome.clone()))
     }
 
+    /// Records that something else came out of an evaluation than was recorded: a mistyped value, a
+    /// failure that was none, or with [`Outcome::missing`] and no value a failure in place of a value.
+    /// Outputs, cost and design that the outcome does not name stay as they were.
+    ///
+    /// From now on the study is what it would be had this been told at once: what it suggests and
+    /// predicts is the same, to the last bit. What was recorded before stays in the journal and in
+    /// [`Evaluation::superseded`]. Retracted evaluations and imported values may be corrected, too.
+    ///
+    /// ```
+    /// use unyoke::{Outcome, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let evaluation = study.ask()?.evaluation;
+    /// study.tell(evaluation, 35.0)?;
+    /// study.correct(evaluation, 3.5)?;
+    /// assert_eq!(study.evaluations()[0].reading(0), Some(3.5.into()));
+    /// study.correct(evaluation, Outcome::default().missing("the specimen had a flaw"))?;
+    /// assert_eq!(study.evaluations()[0].status.word(), "failed");
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn correct(&mut self, evaluation: u64, outcome: impl Into<Outcome>) -> Result<()> {
+        let outcome = outcome.into();
+        self.record(|history| history.corrected(evaluation, outcome.clone()))
+    }
+
+    /// Records that the result of an evaluation, a value or a failure, does not count any more.
+    ///
+    /// It was made, so what it cost stays spent and known; otherwise it is as if it had never been
+    /// asked for: its design may be suggested again. A design that cannot be measured at all is one
+    /// that failed, see [`Study::correct`].
+    ///
+    /// ```
+    /// use unyoke::{Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 2.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?;
+    /// study.tell(first.evaluation, 1e6)?;
+    /// study.retract(first.evaluation, Some("the sensor was loose"))?;
+    /// assert_eq!(study.evaluations()[0].reading(0), None);
+    /// assert_eq!(study.spent(), 2.0);
+    /// assert_eq!(study.ask()?.design, first.design);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn retract(&mut self, evaluation: u64, reason: Option<&str>) -> Result<()> {
+        let reason = reason.map(str::to_owned);
+        self.record(|_| Ok(Event::Retracted { evaluation, reason: reason.clone() }))
+    }
+
     /// Records that an evaluation ran and returned nothing. It counts as spent, and the same
     /// measurement is not suggested at the same design again.
     pub fn tell_failure(&mut self, evaluation: u64, reason: &str) -> Result<()> {
@@ -595,6 +645,42 @@ impl<J: Journal> Study<J> {
     pub fn amend(&mut self, wishes: Wishes) -> Result<()> {
         self.config().clone().with_wishes(wishes.clone()).check(self.problem())?;
         self.record(|_| Ok(Event::Amended { wishes: wishes.clone() }))
+    }
+
+    /// Goes on with another problem or other settings: bounds, choices, noise, directions, limits, the
+    /// algorithm; new parameters, outputs and measurements. What was measured stays, and is seen in the new
+    /// problem; designs outside its bounds inform the models as imported ones do. `was` has the values
+    /// that all designs so far had of parameters that are new. Prices become those of `problem`.
+    ///
+    /// Refused with [`Error::CannotAmend`] where something would be lost: without a parameter, an output or
+    /// a measurement that evaluations have, or with choices, types and scales that their values do not fit.
+    ///
+    /// ```
+    /// use unyoke::{Config, Design, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?;
+    /// study.tell(first.evaluation, 2.5)?;
+    /// let wider = Problem::builder().continuous("x", 0.0, 4.0).categorical("kind", ["oak", "pine"]);
+    /// let wider = wider.minimise("f", 1.0).build()?;
+    /// assert!(study.redefine(wider.clone(), Config::default(), Design::new()).is_err());
+    /// study.redefine(wider, Config::default(), Design::new().with("kind", "oak"))?;
+    /// assert_eq!(study.evaluations()[0].design, first.design.with("kind", "oak"));
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn redefine(&mut self, problem: Problem, config: Config, was: Design) -> Result<()> {
+        problem.check()?;
+        config.check(&problem)?;
+        let event = Event::Redefined { problem, config, was };
+        self.record(|_| Ok(event.clone()))
+    }
+
+    /// Fails if [`Study::redefine`] would, and changes nothing.
+    pub fn check_redefinition(&self, problem: Problem, config: Config, was: Design) -> Result<()> {
+        problem.check()?;
+        config.check(&problem)?;
+        self.history.check(&Event::Redefined { problem, config, was })
     }
 
     /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision

@@ -43,7 +43,7 @@ fn a_wrong_value_is_named_and_nothing_is_predicted_from_it() {
     assert_eq!(said(&suggestion, "f"), []);
     let text = suggestion.notes.iter().map(Note::to_string).find(|t| t.contains("40")).unwrap();
     let expected = "g: evaluation 40 (1e6) contradicts its neighbours and does not count; \
-                    if wrong, import the right value at the same design";
+                    if wrong, `unyoke tell --correct 40 VALUE`";
     assert_eq!(text, expected);
     for i in 30..60 {
         let [x, y] = spread(i);

@@ -8,6 +8,7 @@ use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};
 
 use crate::arguments::StudyArgument;
+use crate::commands::run::warn_of_settings;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
 use crate::words::{exact_design, how_to_tell, short};
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
     let mut opened = file.open_or_create()?;
+    warn_of_settings(&file, &opened.study);
     let mut asked = vec![];
     while asked.len() < arguments.count {
         let ask = |study: &mut Study<Store>, limits: &Limits<'_>| {

@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let begun = begun.map(|looked| looked.study);
     let mut warnings = warnings(&file);
     warnings.extend(amended.then(|| AMENDED.to_owned()));
+    warnings.extend(begun.as_ref().and_then(|study| other_settings(&file, study)));
     match form {
         Form::Json => say_json(&found_as_json(&file, begun.as_ref(), &warnings))?,
         Form::Table => {
@@ -115,6 +116,16 @@ fn in_words(file: &StudyFile, begun: Option<&Study>) -> String {
 /// That a file was edited after its study had begun.
 const AMENDED: &str = "what is wanted of the objectives ([preference], enough, or the preference, units or \
     reference in [engine]) has changed since the study's last run; the change counts from the next run on";
+
+/// Settings that count only once the study is amended.
+fn other_settings(file: &StudyFile, study: &Study) -> Option<String> {
+    let changes: Vec<String> =
+        file.amendment(study)?.setting_changes.iter().map(ToString::to_string).collect();
+    (!changes.is_empty()).then(|| {
+        let changes = changes.join(", ");
+        format!("the study keeps its own settings until `unyoke amend` ({changes})")
+    })
+}
 
 /// What is possible but probably not meant.
 fn warnings(file: &StudyFile) -> Vec<String> {

@@ -132,7 +132,9 @@ impl Columns {
 fn by_evaluation(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<String>> {
     let columns = Columns::new(problem, evaluations);
     let fields = ["evaluation", "measurement", "status", "cost", "spent", "origin", "reason"];
-    let head = fields.map(str::to_owned).into_iter();
+    let are_corrected = evaluations.iter().any(|e| !e.superseded.is_empty());
+    let changes = are_corrected.then_some("changes");
+    let head = fields.into_iter().chain(changes).map(str::to_owned);
     let head = head.chain(parameter_names(problem)).chain(columns.names()).collect();
     let row = |e: &EvaluationView| {
         let own = [
@@ -144,7 +146,9 @@ fn by_evaluation(problem: &Problem, evaluations: &[EvaluationView]) -> Vec<Vec<S
             e.origin.word().to_owned(),
             e.reason.clone().unwrap_or_default(),
         ];
-        own.into_iter().chain(parameter_values(problem, e)).chain(columns.cells(e)).collect()
+        let changes = are_corrected.then(|| e.changes().unwrap_or_default());
+        let own = own.into_iter().chain(changes);
+        own.chain(parameter_values(problem, e)).chain(columns.cells(e)).collect()
     };
     std::iter::once(head).chain(evaluations.iter().map(row)).collect()
 }

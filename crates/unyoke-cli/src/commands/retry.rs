@@ -74,7 +74,16 @@ fn refused(evaluations: &[Evaluation], id: u64) -> Failure {
     match evaluations.iter().find(|evaluation| evaluation.id == id) {
         Some(evaluation) => {
             let status = evaluation.status.word();
-            Failure::Refused(format!("evaluation {id} is {status}; only failed ones are retried"))
+            let instead = match evaluation.status {
+                Status::Completed(_) => {
+                    format!("; `unyoke tell --retract {id}` lets its design be asked for again")
+                }
+                Status::Retracted(_) => "; its design may be asked for again as it is".to_owned(),
+                _ => String::new(),
+            };
+            Failure::Refused(format!(
+                "evaluation {id} is {status}; only failed ones are retried{instead}"
+            ))
         }
         None => unyoke::Error::UnknownEvaluation { id }.into(),
     }

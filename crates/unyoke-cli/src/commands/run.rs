@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unyoke::{Problem, Study};
+use unyoke::{Journal, Problem, Study};
 use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
 use unyoke_view::words::one_line;
 use unyoke_view::{AppraisalView, ROWS};
@@ -257,12 +257,20 @@ pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
     }
 }
 
-/// What the search goes by was written down when the study began.
-fn warn_of_settings(file: &StudyFile, study: &Study) {
-    if !file.has_settings_of(study) {
-        complain(
-            "note: seed, algorithm, [initial] or [engine] differ from those with which the study began; \
-             the study keeps its own",
-        );
+/// What the search goes by was written down when the study began, or was last amended.
+pub(crate) fn warn_of_settings<J: Journal>(file: &StudyFile, study: &Study<J>) {
+    let amendment = file.amendment(study);
+    let changes = amendment.iter().flat_map(|amendment| &amendment.setting_changes);
+    let mut changes: Vec<String> = changes.map(ToString::to_string).collect();
+    let advice =
+        if changes.is_empty() { "" } else { "; `unyoke amend` makes those of the file count" };
+    if file.seed != study.seed() {
+        changes.push(format!("seed from {} to {}", study.seed(), file.seed));
+    }
+    if !changes.is_empty() {
+        let changes = changes.join(", ");
+        complain(&format!(
+            "note: the study keeps its own settings, the file has others ({changes}){advice}"
+        ));
     }
 }

@@ -80,6 +80,13 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
     for pending in &status.pending {
         text += &pending_in_words(file, pending);
     }
+    for corrected in &status.corrections {
+        if let Some(changes) = corrected.changes() {
+            let number = corrected.evaluation;
+            let what = corrected.measurement.as_deref().unwrap_or("imported");
+            text += &format!("evaluation {number} ({what}): {changes}\n");
+        }
+    }
     if status.late_results > 0 {
         let late = count(status.late_results, "late result");
         text += &format!("{late}, kept but not counted: the evaluation had ended before\n");

@@ -1,11 +1,12 @@
-//! `unyoke tell`: records what came out of an evaluation.
+//! `unyoke tell`: records what came out of an evaluation, or that what was recorded is wrong.
 
-use clap::Args;
-use serde_json::{Value, json};
+use clap::{ArgGroup, Args};
+use serde_json::json;
 use std::process::ExitCode;
 use unyoke::{Design, Evaluation, Outcome, Problem, Reading, Status, Study};
 use unyoke_run::{BY_HAND, Budget, Opened};
 use unyoke_store::{LeaseStatus, Store};
+use unyoke_view::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 
 use crate::arguments::StudyOption;
 use crate::failure::Failure;
@@ -14,6 +15,7 @@ use crate::words::{is_over_budget, parse_design, readings, spent_of};
 
 /// Arguments of `unyoke tell`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("result").args(["values", "correct"]).multiple(true))]
 #[command(after_help = "Examples:
   unyoke tell 12 3.75                       evaluation 12 gave 3.75
   unyoke tell 12 lift=1.2 drag=0.3          it gives two outputs
@@ -24,16 +26,25 @@ use crate::words::{is_over_budget, parse_design, readings, spent_of};
   unyoke tell 12 3.75 --at temperature=176  it was made at this temperature, not the one asked for
   unyoke tell 12 --failed \"specimen broke\"  it gave nothing; that counts as spent
   unyoke tell 12 --withdraw                 it will not be made after all; nothing is spent
-  unyoke tell 12 3.75 --replace             it was recorded as failed, but gave 3.75 after all
-  unyoke tell 12 3.75 --study beam.toml")]
+  unyoke tell --correct 12 3.75             what was recorded is wrong: it gave 3.75, not 37.5
+  unyoke tell --correct 12 drag=0.3         its drag is wrong; the other outputs stay as they were
+  unyoke tell --correct 12 --cost 3.2       what it cost is wrong
+  unyoke tell --correct 12 --failed \"specimen broke\"
+                                            what it gave was no value
+  unyoke tell --retract 12 wrong mesh       what it gave does not count, for this reason if there is
+                                            one; its cost stays spent, its design may be asked for again
+  unyoke tell 12 3.75 --study beam.toml
+
+Corrections hold from the start: what is suggested from then on is what would be suggested had the right
+value been recorded at once. What was recorded before is kept and shown.")]
 pub(crate) struct Arguments {
     /// The number of the evaluation, from `unyoke ask` or `unyoke status`.
     evaluation: u64,
-    /// Its value, or OUTPUT=VALUE for each of several outputs.
+    /// Its value, or OUTPUT=VALUE for each of several outputs; with --retract, the reason.
     #[arg(
         value_name = "VALUE",
         allow_negative_numbers = true,
-        required_unless_present_any = ["failed", "withdraw"]
+        required_unless_present_any = ["failed", "withdraw", "correct", "retract"]
     )]
     values: Vec<String>,
     /// Why other outputs of the measurement have no value.
@@ -47,14 +58,21 @@ pub(crate) struct Arguments {
     cost: Option<f64>,
     /// What the design really was, where it was not as asked for: name=value, separated by commas. May
     /// be repeated.
-    #[arg(long, value_name = "DESIGN", requires = "values")]
+    #[arg(long, value_name = "DESIGN", requires = "result")]
     at: Vec<String>,
     /// It will not be made.
     #[arg(long, conflicts_with_all = ["values", "cost"])]
     withdraw: bool,
-    /// Record the values although the evaluation is recorded as failed.
+    /// Record the values although the evaluation is recorded as failed; --correct does the same, and
+    /// keeps the failure in view.
     #[arg(long, requires = "values")]
     replace: bool,
+    /// What was recorded of it is wrong: this holds instead.
+    #[arg(long, conflicts_with_all = ["withdraw", "replace", "retract"])]
+    correct: bool,
+    /// What was recorded of it does not count any more.
+    #[arg(long, conflicts_with_all = ["withdraw", "replace", "failed", "missing", "cost", "at"])]
+    retract: bool,
     #[command(flatten)]
     study: StudyOption,
 }
@@ -79,16 +97,18 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     if is_over_budget(study.spent(), file.budget.cost) {
         notes.push("the budget is exceeded: nothing more will be asked for".to_owned());
     }
-    let evaluation = find(&study, id).ok_or(unyoke::Error::UnknownEvaluation { id })?;
+    let shown = evaluations(&study).into_iter().find(|shown| shown.evaluation == id);
+    let shown = shown.ok_or(unyoke::Error::UnknownEvaluation { id })?;
     match form {
         Form::Json => say_json(&json!({
             "evaluation": id,
-            "status": evaluation.status.word(),
-            "values": values_as_json(study.problem(), evaluation),
+            "status": shown.status.word(),
+            "values": shown.values,
+            "superseded": shown.superseded,
             "spent": study.spent(),
             "notes": notes,
         }))?,
-        Form::Table => say(&in_words(evaluation, &notes, &study, &file.budget))?,
+        Form::Table => say(&in_words(&shown, &notes, &study, &file.budget))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,20 +116,76 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
 /// Records what the arguments say.
 fn record(arguments: &Arguments, study: &mut Study<Store>) -> Result<(), Failure> {
     let id = arguments.evaluation;
+    if find(study, id).is_none() {
+        return Err(unknown(study, id));
+    }
     if arguments.withdraw {
         return Ok(study.withdraw(id)?);
     }
-    let outcome = outcome(arguments, study)?;
-    if arguments.replace {
-        return Ok(study.replace_failure(id, outcome)?);
+    if arguments.retract {
+        let reason = arguments.values.join(" ");
+        let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
+        return study.retract(id, reason).map_err(|error| advised(arguments, study, error));
     }
-    match study.tell(id, outcome) {
-        Err(unyoke::Error::AlreadySettled { how: "failed", .. })
-            if !arguments.values.is_empty() =>
-        {
-            Err(failed_before(arguments, study))
+    let outcome = outcome(arguments, study)?;
+    let recorded = match (arguments.correct, arguments.replace) {
+        (true, _) => study.correct(id, outcome),
+        (_, true) => study.replace_failure(id, outcome),
+        _ => study.tell(id, outcome),
+    };
+    recorded.map_err(|error| advised(arguments, study, error))
+}
+
+/// Which evaluations there are.
+fn unknown(study: &Study<Store>, id: u64) -> Failure {
+    Failure::Refused(match study.evaluations().len() {
+        0 => format!("there is no evaluation {id}; nothing was asked for or imported yet"),
+        1 => format!("there is no evaluation {id}; the only one is 0"),
+        all => format!("there is no evaluation {id}; there are 0 to {}", all - 1),
+    })
+}
+
+/// Why something was refused, with the command that would be right.
+fn advised(arguments: &Arguments, study: &Study<Store>, error: unyoke::Error) -> Failure {
+    let id = arguments.evaluation;
+    let values = match &arguments.values[..] {
+        _ if arguments.retract => "VALUE".to_owned(),
+        [] => "VALUE".to_owned(),
+        values => values.join(" "),
+    };
+    let says = |status: &str, advice: &str| {
+        Failure::Refused(format!("evaluation {id} is already recorded as {status}; {advice}"))
+    };
+    match error {
+        unyoke::Error::AlreadySettled { how: "retracted", .. } if arguments.retract => {
+            Failure::Refused(format!("evaluation {id} is already retracted"))
         }
-        recorded => Ok(recorded?),
+        unyoke::Error::AlreadySettled { how, .. } => {
+            let status = match find(study, id).map(|evaluation| &evaluation.status) {
+                Some(Status::Failed(reason)) => format!("failed ({reason})"),
+                _ => how.to_owned(),
+            };
+            let advice = match &arguments.failed {
+                Some(_) => format!("`unyoke tell --correct {id} --failed REASON` replaces that"),
+                None => format!("`unyoke tell --correct {id} {values}` replaces that"),
+            };
+            says(&status, &advice)
+        }
+        unyoke::Error::CannotCorrect { how: "pending", .. } if arguments.retract => {
+            Failure::Refused(format!(
+                "evaluation {id} is pending and has no result yet; `unyoke tell {id} --withdraw` \
+                 takes it back"
+            ))
+        }
+        unyoke::Error::CannotCorrect { how: "pending", .. } => Failure::Refused(format!(
+            "evaluation {id} is pending and has no result yet; `unyoke tell {id} {values}` records \
+             one"
+        )),
+        unyoke::Error::CannotCorrect { how: "withdrawn", .. } => Failure::Refused(format!(
+            "evaluation {id} was withdrawn and has no result; `unyoke tell {id} {values}` records one \
+             if it was made after all"
+        )),
+        other => other.into(),
     }
 }
 
@@ -119,6 +195,7 @@ fn outcome(arguments: &Arguments, study: &Study<Store>) -> Result<Outcome, Failu
     let evaluation = find(study, id).ok_or(unyoke::Error::UnknownEvaluation { id })?;
     let mut outcome = match &arguments.failed {
         Some(reason) => Outcome::default().missing(reason),
+        None if arguments.values.is_empty() => Outcome::default(),
         None => values(arguments, study.problem(), evaluation)?,
     };
     if let Some(cost) = arguments.cost {
@@ -162,9 +239,11 @@ fn values(
     }
     let names = evaluation.outputs.iter().map(|output| problem.outputs[*output].name.as_str());
     let left_out: Vec<&str> = names.filter(|name| !named.contains(name)).collect();
+    // What has a value keeps it when it is corrected.
+    let is_known = arguments.correct && matches!(evaluation.status, Status::Completed(_));
     match &arguments.missing {
         Some(reason) => Ok(outcome.missing(reason)),
-        None if left_out.is_empty() => Ok(outcome),
+        None if left_out.is_empty() || is_known => Ok(outcome),
         None => Err(Failure::Refused(format!(
             "evaluation {} gives {} as well; add the value, or say with --missing REASON why there \
              is none",
@@ -192,55 +271,35 @@ fn reading(text: &str) -> Result<Reading, Failure> {
     Ok(Reading { value, sd })
 }
 
-/// A value and a failure contradict each other: somebody has to say which one holds.
-fn failed_before(arguments: &Arguments, study: &Study<Store>) -> Failure {
-    let id = arguments.evaluation;
-    let reason = match find(study, id).map(|evaluation| &evaluation.status) {
-        Some(Status::Failed(reason)) => format!(" ({reason})"),
-        _ => String::new(),
-    };
-    let values = arguments.values.join(" ");
-    Failure::Refused(format!(
-        "evaluation {id} is already recorded as failed{reason}; `unyoke tell {id} {values} --replace` \
-         records the value in its place"
-    ))
-}
-
 fn in_words(
-    evaluation: &Evaluation,
+    shown: &EvaluationView,
     notes: &[String],
     study: &Study<Store>,
     budget: &Budget,
 ) -> String {
-    let problem = study.problem();
-    let what = match &evaluation.status {
-        Status::Completed(results) => {
-            let name = |output: usize| problem.outputs[output].name.as_str();
-            let measurement = match evaluation.outputs[..] {
-                [only] => name(only),
+    let id = shown.evaluation;
+    let what = match (shown.changes(), shown.status) {
+        (Some(changes), _) => format!(": {changes}"),
+        (None, EvaluationStatus::Completed) => {
+            let only = match &shown.outputs[..] {
+                [only] => only.as_str(),
                 _ => "",
             };
-            let values = results.iter().map(|(output, reading)| (name(output), reading));
-            format!("recorded as {}", readings(measurement, values))
+            let reading = |(name, view): (&'_ String, &ReadingView)| {
+                (name.clone(), Reading { value: view.value, sd: view.sd })
+            };
+            let values: Vec<(String, Reading)> = shown.values.iter().map(reading).collect();
+            let values = values.iter().map(|(name, reading)| (name.as_str(), *reading));
+            format!(" is recorded as {}", readings(only, values))
         }
-        Status::Failed(_) => "recorded as failed".to_owned(),
-        other => other.word().to_owned(),
+        (None, EvaluationStatus::Failed) => " is recorded as failed".to_owned(),
+        (None, other) => format!(" is {}", other.word()),
     };
-    let id = evaluation.id;
-    let mut words = format!("evaluation {id} is {what}; {}", spent_of(study.spent(), budget.cost));
+    let mut words = format!("evaluation {id}{what}; {}", spent_of(study.spent(), budget.cost));
     for note in notes {
         words += &format!("\n  {note}");
     }
     words
-}
-
-/// The values of an evaluation by output.
-fn values_as_json(problem: &Problem, evaluation: &Evaluation) -> Value {
-    let Status::Completed(results) = &evaluation.status else { return json!({}) };
-    let pair = |(output, Reading { value, sd }): (usize, Reading)| {
-        (problem.outputs[output].name.clone(), json!({ "value": value, "sd": sd }))
-    };
-    Value::Object(results.iter().map(pair).collect())
 }
 
 fn find(study: &Study<Store>, id: u64) -> Option<&Evaluation> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Cost, CostSource, Evaluation, LearnedCost, Problem, Reading, Scale, Status};
+use unyoke::{Cost, CostSource, Evaluation, LearnedCost, Problem, Reading, Results, Scale, Status};
 
 use super::spec::Asked;
 
@@ -69,9 +69,16 @@ impl Measured {
         }
     }
 
-    /// Whether an evaluation has just these values.
+    /// Whether an evaluation has just these values, or had them before it was corrected or retracted.
     pub(crate) fn is_in(&self, evaluation: &Evaluation, problem: &Problem) -> bool {
-        let Status::Completed(results) = &evaluation.status else { return false };
+        let is_this = |status: &Status| match status {
+            Status::Completed(results) => self.are_in(results, problem),
+            _ => false,
+        };
+        evaluation.recorded().any(is_this)
+    }
+
+    fn are_in(&self, results: &Results, problem: &Problem) -> bool {
         let same = |(name, reading): (&String, &Reading)| {
             let known = problem.output_index(name).ok().and_then(|output| results.get(output));
             known.is_some_and(|known| known.value.to_bits() == reading.value.to_bits())

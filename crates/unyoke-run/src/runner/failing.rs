@@ -170,7 +170,7 @@ fn reason(evaluation: &Evaluation) -> String {
     match &evaluation.status {
         Status::Failed(reason) => reason.clone(),
         Status::Completed(results) => results.missing.clone().unwrap_or_default(),
-        Status::Pending | Status::Withdrawn => String::new(),
+        Status::Pending | Status::Withdrawn | Status::Retracted(_) => String::new(),
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> Limits<'a> {
                 Status::Completed(_) => return Trial::Passed,
                 Status::Failed(_) => failed += 1,
                 Status::Pending if !by_hand.contains(&evaluation.id) => pending += 1,
-                Status::Pending | Status::Withdrawn => {}
+                Status::Pending | Status::Withdrawn | Status::Retracted(_) => {}
             }
         }
         match pending + failed < self.run.trials {

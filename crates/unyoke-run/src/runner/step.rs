@@ -218,6 +218,7 @@ mod tests {
             confirms: None,
             asked: true,
             status: Status::Pending,
+            superseded: vec![],
         }
     }
 

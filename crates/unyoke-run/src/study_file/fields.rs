@@ -39,7 +39,7 @@ pub(super) const ENGINE: &[&str] = &[
     "reference",
 ];
 pub(super) const PARAMETER: &[&str] =
-    &["type", "low", "high", "scale", "step", "digits", "choices", "ordered"];
+    &["type", "low", "high", "scale", "step", "digits", "choices", "ordered", "was"];
 pub(super) const OBJECTIVE: &[&str] = &[
     "direction",
     "goal",

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use unyoke::{
-    Algorithm, Config, Correlations, Failures, Initial, Journal, LengthscalePrior, Outliers,
-    Problem, Study,
-};
+use unyoke::{Config, Initial, Journal, Problem, Study};
 
 use super::StudyFile;
 
@@ -80,29 +77,34 @@ impl StudyFile {
         }
     }
 
-    /// Whether a study was begun with the settings of this file. How many initial designs there are
-    /// counts only if the file says so: otherwise that depends on the budget, which may change.
+    /// Whether a study has the settings of this file.
     pub fn has_settings_of<J: Journal>(&self, study: &Study<J>) -> bool {
+        self.settings_for(study.config()) == *study.config() && self.seed == study.seed()
+    }
+
+    /// The settings of this file for a study that has begun. What the file does not say stays as it is
+    /// there where it depends on the budget, which may change, or on the program with which the study
+    /// began.
+    pub(crate) fn settings_for(&self, begun: &Config) -> Config {
         let mut config = self.config.clone();
-        config.initial.designs = config.initial.designs.or(study.config().initial.designs);
-        // A study begun with other defaults goes on with them.
-        let begun = study.config();
-        if config.algorithm == Algorithm::default() {
+        config.initial.designs = config.initial.designs.or(begun.initial.designs);
+        let is_named = |name: &str| self.source.settings.iter().any(|named| named == name);
+        if !is_named("algorithm") {
             config.algorithm = begun.algorithm;
         }
-        if config.failures == Failures::default() {
+        if !is_named("failures") {
             config.failures = begun.failures;
         }
-        if config.lengthscale_prior == LengthscalePrior::default() {
+        if !is_named("lengthscale_prior") {
             config.lengthscale_prior = begun.lengthscale_prior;
         }
-        if config.correlations == Correlations::default() {
+        if !is_named("correlations") {
             config.correlations = begun.correlations;
         }
-        if config.outliers == Outliers::default() {
+        if !is_named("outliers") {
             config.outliers = begun.outliers;
         }
-        config == *study.config() && self.seed == study.seed()
+        config
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads `[parameters.NAME]` and `[limits]`.
 
-use unyoke::{Limit, Parameter, Scale};
+use unyoke::{Design, Limit, Parameter, Scale, Value};
 
 use super::fields;
 use super::table::{Entry, Findings, Table};
@@ -23,6 +23,37 @@ pub(super) fn read(root: &Table<'_>, found: &mut Findings) -> Vec<Parameter> {
         })
     };
     section.entries().map(read).collect()
+}
+
+/// For parameters that were added to a study, the values that designs had before.
+pub(super) fn was(root: &Table<'_>, parameters: &[Parameter], found: &mut Findings) -> Design {
+    let section = root.get("parameters").and_then(|entry| entry.inner());
+    let mut design = Design::new();
+    for entry in section.iter().flat_map(Table::entries) {
+        let Some(was) = entry.inner().and_then(|table| table.get("was")) else { continue };
+        let parameter = parameters.iter().find(|parameter| parameter.name() == entry.name);
+        if let Some(value) = parameter.and_then(|parameter| earlier(&was, parameter, found)) {
+            design = design.with(entry.name, value);
+        }
+    }
+    design
+}
+
+/// A value that the parameter can have, within its bounds or not.
+fn earlier(was: &Entry<'_>, parameter: &Parameter, found: &mut Findings) -> Option<Value> {
+    match parameter {
+        Parameter::Continuous { .. } => was.number(found).map(Value::Real),
+        Parameter::Integer { .. } => was.whole(found).map(Value::Integer),
+        Parameter::Categorical { choices, .. } => {
+            let text = was.text(found)?;
+            if !choices.iter().any(|choice| choice == text) {
+                let reason = format!("is {text:?}, but must be one of the choices");
+                was.refuse(reason, "not a choice", found);
+                return None;
+            }
+            Some(Value::Choice(text.to_owned()))
+        }
+    }
 }
 
 /// The limits between parameters in the order of the file.

@@ -203,6 +203,14 @@ fn share_of(budget: &Budget, entry: &Entry<'_>, found: &mut Findings) -> Option<
     Some(share)
 }
 
+/// The settings that a file names in `[study]` and `[engine]`.
+pub(super) fn named(root: &Table<'_>) -> Vec<String> {
+    let sections = ["study", "engine"].into_iter().filter_map(|name| root.get(name)?.inner());
+    sections
+        .flat_map(|table| table.entries().map(|entry| entry.name.to_owned()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// `[initial]`, `[preference]` and `[engine]`.
 pub(super) fn config(root: &Table<'_>, names: &Names<'_>, found: &mut Findings) -> Config {
     let mut config = Config { initial: initial(root, names, found), ..Config::default() };

@@ -26,6 +26,7 @@ impl StudyReport {
             self.designs_section(),
             Some(self.spending_section()),
             self.failures_section(),
+            self.corrections_section(),
             self.worth_section(),
             self.models_section(),
             Some(self.next_section()),
@@ -173,6 +174,29 @@ impl StudyReport {
         };
         (!table.rows.is_empty()).then(|| Section {
             heading: "Failures".into(),
+            tables: vec![table],
+            ..Section::default()
+        })
+    }
+
+    /// What was corrected or retracted, with what had been recorded before; nothing if nothing was.
+    fn corrections_section(&self) -> Option<Section> {
+        let row = |e: &EvaluationView| {
+            let measurement = e.measurement.clone().unwrap_or_default();
+            let at = design(self.parameter_names(), &e.design);
+            let cells = [e.evaluation.to_string(), measurement, e.changes()?, at];
+            Some(cells.map(Cell::Plain).to_vec())
+        };
+        let table = Table {
+            caption:
+                "Results that were corrected or retracted. What was retracted counts as spent \
+                      and for nothing else."
+                    .into(),
+            head: ["evaluation", "measurement", "recorded", "design"].map(str::to_owned).to_vec(),
+            rows: self.evaluations.iter().filter_map(row).collect(),
+        };
+        (!table.rows.is_empty()).then(|| Section {
+            heading: "Corrections".into(),
             tables: vec![table],
             ..Section::default()
         })

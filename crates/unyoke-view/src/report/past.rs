@@ -28,7 +28,10 @@ pub(super) fn moments<J: Journal>(
     now: Option<&FrontView>,
 ) -> unyoke::Result<Vec<Moment>> {
     let is_choice = |record: &Record| matches!(record.event, Event::Asked { initial: false, .. });
-    let chosen: Vec<usize> = (0..records.len()).filter(|i| is_choice(&records[*i])).collect();
+    // Fronts of another problem cannot be compared with the present one.
+    let is_other = |record: &Record| matches!(record.event, Event::Redefined { .. });
+    let first = records.iter().rposition(is_other).unwrap_or(0);
+    let chosen: Vec<usize> = (first..records.len()).filter(|i| is_choice(&records[*i])).collect();
     let every = chosen.len().div_ceil(MOMENTS).max(1);
     let past: unyoke::Result<Vec<Past>> =
         chosen.into_iter().step_by(every).map(|at| moment(&records[..at])).collect();

@@ -4,6 +4,7 @@ use unyoke::{Parameter, Scale, Value};
 use unyoke_draw::Picture;
 
 use super::StudyReport;
+use crate::evaluations::EvaluationStatus;
 use crate::figures::{
     Coordinate, Payment, Predicted, TradeOffs, parallel_figure, predictions_figure,
     spending_figure, trade_offs_figure, values_figure, worth_figure,
@@ -106,7 +107,10 @@ impl StudyReport {
                 Some((place, e.values.get(name).map(|reading| reading.value)))
             };
             spent += e.spent;
-            let values = e.outputs.iter().filter_map(value).collect();
+            let values = match e.status {
+                EvaluationStatus::Retracted => vec![],
+                _ => e.outputs.iter().filter_map(value).collect(),
+            };
             Some(Payment { measurement, spent, cost: e.spent, values })
         })
         .collect()

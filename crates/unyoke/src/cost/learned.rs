@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use crate::error::Result;
-use crate::history::{History, Status};
+use crate::history::{Evaluation, History};
 use unyoke_math::Points;
 use unyoke_math::data::{Data, Standardizer};
 use unyoke_math::fit::{Hyper, Lengthscales, Mean, Model, Noise, Search};
@@ -89,10 +89,9 @@ impl Learned {
 /// Where evaluations ended, and the logarithm of what they cost relative to the guess; sorted,
 /// since the order in which they ended must not show.
 fn rows(history: &History, measurement: usize, guess: f64) -> Vec<(&[f64], f64)> {
-    let ended = history.evaluations.iter().filter(|e| {
-        let has_ended = matches!(e.status, Status::Completed(_) | Status::Failed(_));
-        has_ended && e.measurement == Some(measurement)
-    });
+    // Whatever its value is worth by now, an evaluation cost what it cost.
+    let is_own = |e: &&Evaluation| e.status.has_ended() && e.measurement == Some(measurement);
+    let ended = history.evaluations.iter().filter(is_own);
     let value = |paid: f64| {
         let ratio = if paid > 0.0 { paid.ln() - guess.ln() } else { FREE.ln() };
         ratio.clamp(-FARTHEST.ln(), FARTHEST.ln())

@@ -31,14 +31,35 @@ pub struct Evaluation {
     pub asked: bool,
     /// What became of it.
     pub status: Status,
+    /// What was recorded of it before it was corrected or retracted, oldest first.
+    pub superseded: Vec<Superseded>,
+}
+
+/// What was recorded of an evaluation, and does not hold any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Superseded {
+    /// What was said to have become of it.
+    pub status: Status,
+    /// What it was said to have cost.
+    pub paid: Option<f64>,
+    /// Where it was said to have been made.
+    pub design: Design,
 }
 
 impl Evaluation {
-    /// What has been paid for it so far. A failure costs as much as a success.
+    /// Everything that was ever recorded of what became of it: what holds now, then what held before
+    /// it was corrected or retracted, latest first.
+    pub fn recorded(&self) -> impl Iterator<Item = &Status> {
+        let earlier = self.superseded.iter().rev().map(|superseded| &superseded.status);
+        std::iter::once(&self.status).chain(earlier)
+    }
+
+    /// What has been paid for it so far. A failure costs as much as a success, and so does a value that
+    /// was retracted.
     pub fn spent(&self) -> f64 {
         let current = match self.status {
-            Status::Completed(_) | Status::Failed(_) => self.paid.unwrap_or(self.cost),
             Status::Pending | Status::Withdrawn => 0.0,
+            _ => self.paid.unwrap_or(self.cost),
         };
         self.sunk + current
     }
@@ -61,7 +82,7 @@ impl Evaluation {
         let ended = match &self.status {
             Status::Completed(results) => results.get(output).is_none(),
             Status::Failed(_) => true,
-            Status::Pending | Status::Withdrawn => false,
+            Status::Pending | Status::Withdrawn | Status::Retracted(_) => false,
         };
         ended && self.outputs.contains(&output)
     }
@@ -78,6 +99,8 @@ pub enum Status {
     Failed(String),
     /// It will not be made.
     Withdrawn,
+    /// It was made, but what came out does not count, for this reason if somebody said why.
+    Retracted(Option<String>),
 }
 
 impl Status {
@@ -88,6 +111,17 @@ impl Status {
             Self::Completed(_) => "completed",
             Self::Failed(_) => "failed",
             Self::Withdrawn => "withdrawn",
+            Self::Retracted(_) => "retracted",
         }
+    }
+
+    /// Whether the evaluation was made and came to an end, whatever counts of it.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Completed(_) | Self::Failed(_) | Self::Retracted(_))
+    }
+
+    /// Whether it counts for what to evaluate next: neither withdrawn nor retracted.
+    pub fn counts(&self) -> bool {
+        !matches!(self, Self::Withdrawn | Self::Retracted(_))
     }
 }

@@ -129,7 +129,8 @@ impl std::fmt::Display for ModelNote {
                     "{what} {is} far from all others and {counts} as {}; ",
                     brief(*counts_as)
                 )?;
-                write!(f, "{IF_WRONG}, if such values are right consider a log scale")
+                let if_wrong = if_wrong(values);
+                write!(f, "{if_wrong}, if such values are right consider a log scale")
             }
             Self::SetAside { values } => {
                 let what = listed(values);
@@ -138,14 +139,20 @@ impl std::fmt::Display for ModelNote {
                 } else {
                     "contradict their neighbours and do"
                 };
-                write!(f, "{what} {does} not count; {IF_WRONG}")
+                write!(f, "{what} {does} not count; {}", if_wrong(values))
             }
         }
     }
 }
 
 /// What a user can do about values that are wrong.
-const IF_WRONG: &str = "if wrong, import the right value at the same design";
+fn if_wrong(values: &[MeasuredValue]) -> String {
+    let number = match values {
+        [only] => only.evaluation.to_string(),
+        _ => "NUMBER".to_owned(),
+    };
+    format!("if wrong, `unyoke tell --correct {number} VALUE`")
+}
 
 /// Most values that a message lists.
 const LISTED: usize = 3;
