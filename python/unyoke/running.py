@@ -538,7 +538,8 @@ async def as_tasks(driver: Driver, executor: Executor | None) -> None:
             if measure.is_async:
                 ended = await call_async(measure.function, job.design)
             else:
-                ended = await loop.run_in_executor(executor, call, measure.function, job.design)
+                ticket = uuid.uuid4().hex
+                ended = await loop.run_in_executor(executor, call, measure.function, job.design, ticket)
             if await asyncio.to_thread(driver.record, job, ended):
                 driver.drop(job)
                 return

@@ -29,6 +29,9 @@ const NEEDED_LONG: [&str; 4] = ["ray", "botorch", "ax-platform", "baybe"];
 /// Tells tests where the example of `unyoke-view` is that they compare Python with.
 const STEPS: &str = "UNYOKE_TEST_STEPS";
 
+/// Tells tests where the wheel is, which they install into a fresh environment.
+const WHEEL: &str = "UNYOKE_TEST_WHEEL";
+
 /// The largest wheel that is acceptable, in bytes.
 const LARGEST: u64 = 15_000_000;
 
@@ -66,12 +69,12 @@ pub(crate) fn wheel() -> Outcome {
 /// Builds the wheel, installs it into an environment of its own and runs the tests there.
 pub(crate) fn test() -> Outcome {
     let environment = environment("python-env")?;
-    prepare(&environment, Profile::Dev, &NEEDED)?;
+    let wheel = prepare(&environment, Profile::Dev, &NEEDED)?;
     let mypy = ["-m", "mypy"];
     run(Command::new(environment.join("bin/python")).args(mypy).current_dir(package()))?;
     let server = Postgres::start()?;
-    let steps = steps(Profile::Dev)?;
-    run(server.show(pytest(&environment, &["-m", "not long"]).env(STEPS, steps)))
+    let mut tests = pytest(&environment, &["-m", "not long"]);
+    run(server.show(tests.env(STEPS, steps(Profile::Dev)?).env(WHEEL, wheel)))
 }
 
 /// The tests that install much or take long: Ray, BoTorch, Ax, BayBE, and figures of `docs/python.md`.
@@ -98,8 +101,8 @@ fn pytest(environment: &Path, arguments: &[&str]) -> Command {
     pytest
 }
 
-/// Puts the wheel into an environment, and what tests need.
-fn prepare(environment: &Path, profile: Profile, needed: &[&str]) -> Outcome {
+/// Puts what tests need into an environment, then the wheel. Returns the wheel.
+fn prepare(environment: &Path, profile: Profile, needed: &[&str]) -> Result<PathBuf, String> {
     let pip = || {
         let mut pip = Command::new(environment.join("bin/python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
@@ -108,7 +111,8 @@ fn prepare(environment: &Path, profile: Profile, needed: &[&str]) -> Outcome {
     run(pip().args(needed))?;
     let wheel = build(profile)?;
     // The same version may hold something else than the last time.
-    run(pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))
+    run(pip().args(["--force-reinstall", "--no-deps"]).arg(&wheel))?;
+    Ok(wheel)
 }
 
 /// A virtual environment of that name, made if need be.
