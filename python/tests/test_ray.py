@@ -116,7 +116,7 @@ def test_a_function_that_kills_its_workers_has_failed(ray, tmp_path):
     assert reasons and all("worker died" in reason for reason in reasons)
 
 
-def test_cancelling_a_future_cancels_its_task(executor, tmp_path):
+def test_cancelling_a_future_cancels_its_task(ray, executor, tmp_path):
     begun, ended = tmp_path / "begun", tmp_path / "ended"
 
     def slow():
@@ -130,7 +130,7 @@ def test_cancelling_a_future_cancels_its_task(executor, tmp_path):
         time.sleep(0.01)
     future.cancel()
     error = future.exception(timeout=30)
-    assert type(error).__name__ == "TaskCancelledError" and error.unyoke_lost
+    assert isinstance(error, ray.exceptions.TaskCancelledError) and error.unyoke_lost
     assert not ended.exists()
 
 

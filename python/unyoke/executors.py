@@ -45,16 +45,21 @@ class RayExecutor(Executor):
     def _settle(self, future: Future[Any], done: Future[Any]) -> None:
         with self._lock:
             self._references.pop(future, None)
-        error = done.exception()
+        error: Any = done.exception()
         if error is None:
             future.set_result(done.result())
             return
-        found = self._ray.exceptions
-        failures = (found.RayTaskError, found.WorkerCrashedError, found.OutOfMemoryError)
-        if isinstance(error, found.RayError) and not isinstance(error, failures):
-            # Cancelled, or something is wrong with the cluster: it says nothing of the design.
+        if self._is_lost(error):
             error.unyoke_lost = True
         future.set_exception(error)
+
+    def _is_lost(self, error: Any) -> bool:
+        """Whether it was cancelled, or something is wrong with the cluster: neither says anything of the
+        design. A cancelled task that had begun ends with an error that is of both kinds."""
+        found = self._ray.exceptions
+        failures = (found.RayTaskError, found.WorkerCrashedError, found.OutOfMemoryError)
+        is_failure = isinstance(error, failures) and not isinstance(error, found.TaskCancelledError)
+        return isinstance(error, found.RayError) and not is_failure
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._closed = True
