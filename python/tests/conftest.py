@@ -1,6 +1,8 @@
 """What tests share: a beam with a cheap mass and an expensive deflection."""
 
+import json
 import os
+import subprocess
 import uuid
 
 import pytest
@@ -93,3 +95,40 @@ def postgres() -> str:
     if not url:
         pytest.skip("no PostgreSQL: cargo xtask postgres ...")
     return f"{url}{'&' if '?' in url else '?'}study=python-{uuid.uuid4().hex}"
+
+
+class RustStudy:
+    """A study in Rust, without Python: the example `steps` of unyoke-view. It begins as `like` did."""
+
+    def __init__(self, steps: str, like: uk.Study) -> None:
+        self.process = subprocess.Popen([steps], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        beginning = {"problem": like.problem._written(), "config": like._config(), "seed": like.seed}
+        self.write(json.dumps(beginning))
+
+    def write(self, line: str) -> None:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def ask(self) -> tuple[dict, float]:
+        """The suggestion, and the seconds that it took."""
+        self.write("ask")
+        step = json.loads(self.process.stdout.readline())
+        return step["suggestion"], step["seconds"]
+
+    def tell(self, value: float) -> None:
+        self.write(repr(value))
+
+    def __enter__(self) -> "RustStudy":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+@pytest.fixture
+def steps() -> str:
+    path = os.environ.get("UNYOKE_TEST_STEPS")
+    if not path:
+        pytest.skip("the example is built by cargo xtask python")
+    return path

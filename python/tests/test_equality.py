@@ -1,4 +1,4 @@
-"""The same seed gives the same study in the program and in Python, bit for bit."""
+"""The same seed gives the same study in Rust, in the program and in Python, bit for bit."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import unyoke as uk
-from conftest import VALUE, beam, value_of
+from conftest import VALUE, RustStudy, beam, value_of
 
 FILE = """
 [study]
@@ -59,15 +59,26 @@ def steps_of_python(study, count):
     return asked
 
 
-def test_program_and_python_suggest_the_same_bits(tmp_path):
+def steps_of_rust(study, count):
+    asked = []
+    for _ in range(count):
+        suggestion, _ = study.ask()
+        asked.append(suggestion)
+        study.tell(VALUE[suggestion["measurement"]](**suggestion["design"]))
+    return asked
+
+
+def test_rust_program_and_python_suggest_the_same_bits(tmp_path, steps):
     (tmp_path / "study.toml").write_text(FILE)
     count = 18
     by_program = steps_of_program(tmp_path, count)
     in_memory = steps_of_python(uk.Study.open(None, beam(), seed=7), count)
     in_file = steps_of_python(uk.Study.open(tmp_path / "python.db", beam(), seed=7), count)
+    with RustStudy(steps, uk.Study.open(None, beam(), seed=7)) as rust:
+        in_rust = steps_of_rust(rust, count)
     assert any(step["options"] for step in by_program), "models were asked"
     # Equal as numbers of JSON, which have all their digits.
-    assert by_program == in_memory == in_file
+    assert in_rust == by_program == in_memory == in_file
 
 
 def test_the_study_of_a_file_goes_on_in_python_and_the_other_way_round(tmp_path):

@@ -6,16 +6,12 @@ import types
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import unyoke as uk
 from unyoke.importers import from_ax, from_baybe, from_optuna
 from conftest import beam, mixed
-
-try:
-    import pyarrow as pa
-except ImportError:
-    pa = None
 
 COLUMNS = {
     "root": [0.11, 0.13, 0.15],
@@ -32,8 +28,13 @@ def frames():
     yield "pandas", pd.DataFrame(COLUMNS)
     yield "pandas, nullable", pd.DataFrame(COLUMNS).convert_dtypes()
     yield "polars", pl.DataFrame(COLUMNS)
-    if pa is not None:
-        yield "pyarrow", pa.table(COLUMNS)
+    yield "polars, NaN", pl.DataFrame(COLUMNS).fill_null(float("nan"))
+    yield "polars, lazy", pl.LazyFrame(COLUMNS)
+    yield "polars, decimal", pl.DataFrame(COLUMNS).with_columns(pl.all().cast(pl.Decimal(scale=6)))
+    yield "pyarrow", pa.table(COLUMNS)
+    yield "pyarrow, a batch", pa.RecordBatch.from_pydict(COLUMNS)
+    yield "pyarrow, a reader", pa.table(COLUMNS).to_reader()
+    yield "Arrow of pandas", pd.DataFrame(COLUMNS, dtype="float64[pyarrow]")
     yield "without a column", pd.DataFrame(COLUMNS).assign(extra=1).drop(columns="extra")
 
 
@@ -41,7 +42,8 @@ def frames():
 def test_ragged_data_of_every_kind_is_the_same(data):
     study = uk.Study.open(None, beam())
     assert study.add(data) == 3
-    assert study.add(data) == 0, "what is there already is left out"
+    if not isinstance(data, pa.RecordBatchReader):  # which can be read once
+        assert study.add(data) == 0, "what is there already is left out"
     evaluations = study._evaluations()
     assert [list(e["values"]) for e in evaluations] == [["mass"], ["deflection"], ["mass"]]
     assert evaluations[0]["values"]["mass"] == {"value": 4.5, "sd": 0.1}
@@ -89,6 +91,55 @@ def test_frames_come_out_long_and_wide(told):
     # What comes out goes in again.
     again = uk.Study.open(None, beam())
     assert again.add(wide) == again.add(as_polars) + sum(len(e["values"]) for e in told._evaluations())
+
+
+CATEGORIES = ["steel", "oak"]
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(CATEGORIES)], ids=str)
+def test_choices_of_polars_are_texts(kind):
+    study = uk.Study.open(None, mixed())
+    frame = pl.DataFrame(
+        {"root": [0.11, 0.12], "layers": [3, 4], "material": CATEGORIES, "stress": [None, 80], "mass": [1, None]}
+    ).with_columns(pl.col("material").cast(kind), pl.col("layers").cast(pl.UInt8))
+    assert study.add(frame) == 2
+    first, second = study._evaluations()
+    assert first["design"] == {"root": 0.11, "layers": 3, "material": "steel"}
+    assert second["values"] == {"stress": {"value": 80.0, "sd": None}} and second["design"]["material"] == "oak"
+
+
+def test_polars_comes_out_with_types_and_blanks(told):
+    study = uk.Study.open(None, mixed())
+    study.add([{"root": 0.11, "layers": 3, "material": "oak", "stress": 3.5}])
+    wide = study.designs("polars")
+    assert wide.schema == {
+        "root": pl.Float64, "layers": pl.Int64, "material": pl.String, "mass": pl.Null,
+        "deflection": pl.Null, "stress": pl.Float64,
+    }
+    # As pandas has it, with null in the place of NaN.
+    long = told.evaluations("polars")
+    assert long.columns == list(told.evaluations().columns)
+    assert long["mass"].null_count() == int(told.evaluations()["mass"].isna().sum()) > 0
+    front = told.front(5).frame("polars")
+    assert isinstance(front, pl.DataFrame) and front.columns == list(told.front(5).frame().columns)
+
+
+def test_predictions_and_scores_take_frames_of_polars(told):
+    wide = told.designs("polars")
+    mean, sd = told.predict(wide)
+    assert mean.shape == sd.shape == (len(wide), 2)
+    for same in (told.designs(), wide.lazy(), wide.select("root", "tip").to_numpy(), wide.to_arrow()):
+        assert (told.predict(same)[0] == mean).all()
+    assert told.score(wide.head(2)) == told.score(told.designs().head(2))
+
+
+def test_what_polars_cannot_mean_is_told(study):
+    frame = pl.DataFrame({"root": [0.11], "tip": [[0.01, 0.02]], "mass": [1.0]})
+    with pytest.raises(uk.DataError, match="row 0: .*tip"):
+        study.add(frame)
+    with pytest.raises(uk.DataError, match='no column for the parameter "tip"'):
+        study.add(pl.LazyFrame({"root": [0.11], "mass": [1.0]}))
+    assert study.add(pl.DataFrame(schema={"root": pl.Float64, "tip": pl.Float64})) == 0
 
 
 def test_replicates_are_data(study):

@@ -1,7 +1,6 @@
-"""Real Ray, Dask and Optuna, and the figures of docs/python.md. Run by `cargo xtask python-long`."""
+"""The figures of docs/python.md. Run by `cargo xtask python-long`, which prints them."""
 
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
@@ -11,141 +10,157 @@ import time
 import pytest
 
 import unyoke as uk
-import unyoke.importers
-from conftest import advance, beam, deflection_of, mass_of, plain, with_functions
+from conftest import RustStudy, advance, beam, plain, value_of
 
 pytestmark = pytest.mark.long
 
 
+def processor_time(process=None):
+    """What all threads of this or another process have used of processors, in seconds."""
+    if process is None:
+        return time.process_time()
+    # As clock_getcpuclockid(3) makes it.
+    return time.clock_gettime((~process << 3) | 2)
+
+
 def median(times):
-    return f"{1e3 * statistics.median(times):.3f} ms"
+    return f"{1e3 * statistics.median(times):.2f} ms"
 
 
-def timed(work, times):
-    found = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - began)
-    return found
+def quartiles(times):
+    low, middle, high = (1e3 * quartile for quartile in statistics.quantiles(times, n=4))
+    return f"median {middle:.2f} ms, quartiles {low:.2f} and {high:.2f} ms"
 
 
-def test_figure_overhead_of_a_suggestion():
-    """With space-filling designs nothing is computed: what is left is the way there and back."""
-    for count in (20, 300):
-        study = uk.Study.open(None, plain(), algorithm="sobol")
-        advance(study, count)
-        whole = timed(lambda: study.withdraw(study.ask()), 200)
-        alone = timed(study._handle.position, 200)
-        print(f"\n{count} values: ask and withdraw {median(whole)}, smallest call {median(alone)}")
+@pytest.mark.parametrize("algorithm, count", [("auto", 70), ("sobol", 200)])
+def test_figure_overhead_of_a_suggestion(steps, algorithm, count):
+    """The same study in Rust and here, step by step and in turn: the same bits, so the same work."""
+    make = beam if algorithm == "auto" else plain
+    study = uk.Study.open(None, make(), seed=3, algorithm=algorithm)
+    clock, processor, whole = [], [], []
+    with RustStudy(steps, study) as rust:
+        def in_rust():
+            began = processor_time(rust.process.pid)
+            suggestion, seconds = rust.ask()
+            return suggestion, seconds, processor_time(rust.process.pid) - began
+
+        def in_python():
+            began, started = processor_time(), time.perf_counter()
+            suggestion = study.ask()
+            return suggestion, time.perf_counter() - started, processor_time() - began
+
+        for step in range(count):
+            # By turns, for whoever comes second finds another machine.
+            if step % 2:
+                (theirs, seconds, used), (ours, took, here) = in_rust(), in_python()
+            else:
+                (ours, took, here), (theirs, seconds, used) = in_python(), in_rust()
+            assert ours.as_dict() == theirs
+            if ours.as_dict()["options"] or algorithm != "auto":
+                clock.append(took - seconds)
+                processor.append(here - used)
+                whole.append(used)
+            value = value_of(ours)
+            study.tell(ours, value)
+            rust.tell(value)
+    print(f"\n{algorithm}: {len(whole)} suggestions of {median(whole)} of processor time in Rust; in Python "
+          f"more: {quartiles(processor)} of processor time, {quartiles(clock)} by the clock")
 
 
 def test_figure_threads():
-    def study():
-        one = uk.Study.open(None, beam())
-        advance(one, 30)
+    def measure(work):
+        started, before = time.perf_counter(), processor_time()
+        work()
+        return time.perf_counter() - started, processor_time() - before
+
+    def told(seed):
+        one = uk.Study.open(None, beam(), seed=seed)
+        advance(one, 20)
         return one
 
-    studies = [study() for _ in range(4)]
-    began = time.perf_counter()
-    for one in studies:
-        one.ask()
-    after_another = time.perf_counter() - began
-    studies = [study() for _ in range(4)]
-    threads = [threading.Thread(target=one.ask) for one in studies]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    at_once = time.perf_counter() - began
-    print(f"\nfour studies: one after another {after_another:.3f} s, on four threads {at_once:.3f} s, "
-          f"ratio {at_once / after_another:.2f}, {os.cpu_count()} processors")
+    def one_after_another():
+        for one in studies:
+            one.explain()
+
+    def at_once():
+        threads = [threading.Thread(target=one.explain) for one in studies]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    studies = [told(seed) for seed in range(4)]
+    alone, together = [], []
+    for _ in range(5):
+        alone.append(measure(one_after_another))
+        together.append(measure(at_once))
+    wall, used = (statistics.median(part) for part in zip(*alone))
+    wall_at_once, used_at_once = (statistics.median(part) for part in zip(*together))
+    print(f"\nfour studies: one after another {wall:.2f} s ({used:.2f} s of processors), on four threads "
+          f"{wall_at_once:.2f} s ({used_at_once:.2f} s), ratio {wall_at_once / wall:.2f}; "
+          f"{os.cpu_count()} processors, RAYON_NUM_THREADS={os.environ.get('RAYON_NUM_THREADS')}, "
+          f"load {os.getloadavg()[0]:.1f}")
 
 
 def test_figure_import():
-    def seconds(line):
-        code = f"import time; t = time.perf_counter(); {line}; print(time.perf_counter() - t)"
-        runs = [subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True) for _ in range(9)]
-        return statistics.median(float(run.stdout) for run in runs)
+    def times(line):
+        code = (
+            f"import time; t = time.perf_counter(), time.process_time(); {line}; "
+            "print(time.perf_counter() - t[0], time.process_time() - t[1])"
+        )
+        command = [sys.executable, "-P", "-c", code]
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(21)]
+        clock, processor = zip(*(map(float, run.stdout.split()) for run in runs))
+        return (f"{statistics.median(clock):.3f} s by the clock (least {min(clock):.3f} s), "
+                f"{statistics.median(processor):.3f} s of processor time")
 
-    print(f"\nimport unyoke {seconds('import unyoke'):.3f} s, of which numpy {seconds('import numpy'):.3f} s")
+    print(f"\nimport unyoke: {times('import unyoke')}\nimport numpy: {times('import numpy')}")
+
+
+def used():
+    """The memory of this process in MB."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def grown(work, times):
+    """By how many MB memory grows over `times` calls, after others to warm up."""
+    for _ in range(100):
+        work()
+    before = used()
+    for _ in range(times):
+        work()
+    return used() - before
 
 
 def test_figure_memory():
-    def used():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    """A thousand searches with a model of each objective take no more than the history of a thousand
+    suggestions, and searches that leave nothing in the history take nothing."""
+    problem = uk.Problem(
+        {"x": uk.Real(0, 1)}, {"mass": uk.Minimise(cost=1), "drag": uk.Minimise(cost=5)}
+    )
+    known = [{"x": x, "mass": x, "drag": (1 - x) ** 2} for x in (0.1, 0.3, 0.5, 0.7, 0.9)]
 
-    study = uk.Study.open(None, beam())
-    advance(study, 30)
-    for _ in range(50):
-        study.withdraw(study.ask())
-    before = used()
-    for _ in range(1000):
-        study.withdraw(study.ask())
-    print(f"\n1,000 asks: {before:.1f} MB before, {used():.1f} MB after")
-    assert used() - before < 10
+    def study(**settings):
+        one = uk.Study.open(None, problem, **settings)
+        one.add(known)
+        return one
 
+    filling = study(algorithm="sobol")
+    history = grown(lambda: filling.withdraw(filling.ask()), 1000)
+    searching = study(initial=4)
+    while not searching.explain().as_dict()["options"]:
+        suggestion = searching.ask()
+        x = suggestion.design["x"]
+        searching.tell(suggestion, x if suggestion.measurement == "mass" else (1 - x) ** 2)
+    alone = grown(searching.explain, 500)
 
-def test_dask_runs_functions():
-    distributed = pytest.importorskip("distributed")
-    import cloudpickle
-    import conftest
+    def ask():
+        suggestion = searching.ask()
+        assert suggestion.as_dict()["options"], "a model is asked"
+        searching.withdraw(suggestion)
 
-    # Workers cannot import the tests.
-    cloudpickle.register_pickle_by_value(conftest)
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        with distributed.Client(cluster) as client:
-            study = with_functions(uk.Study.open(None, beam()))
-            summary = study.run(budget=75, executor=client.get_executor(), slots=2)
-    assert summary.ending == "budget" and 65 < study.spent <= 75 and not study.pending()
-
-
-def test_ray_runs_functions_and_survives_a_killed_worker(tmp_path):
-    pytest.importorskip("ray")
-    import ray
-    import ray.cloudpickle
-
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-    from unyoke.executors import RayExecutor
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        study = uk.Study.open(tmp_path / "beam.db", beam())
-        marker = str(tmp_path / "killed")
-
-        def mass(root, tip):
-            if not pathlib.Path(marker).exists():
-                pathlib.Path(marker).touch()
-                os.kill(os.getpid(), 9)
-            return 40 * (root + tip)
-
-        study.measures("mass")(mass)
-        study.measures("deflection")(lambda root, tip: 1e-3 / (root**3 + 0.2 * tip**2))
-        with RayExecutor(2) as executor, pytest.raises(uk.RunError, match="executor lost"):
-            study.run(budget=75, executor=executor)
-        assert "failed" not in {e["status"] for e in study._evaluations()}
-        study.measures("mass")(lambda root, tip: 40 * (root + tip))
-        with RayExecutor(2) as executor:
-            summary = study.run(budget=75, executor=executor)
-        assert summary.resumed >= 1 and not study.pending() and 65 < study.spent <= 75
-        assert {e["status"] for e in study._evaluations()} == {"completed"}
-    finally:
-        ray.shutdown()
-
-
-def test_a_study_of_optuna_is_imported():
-    optuna = pytest.importorskip("optuna")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    theirs = optuna.create_study(directions=["minimize", "minimize"])
-
-    def objective(trial):
-        design = (trial.suggest_float("root", 0.10, 0.18), trial.suggest_float("tip", 1e-3, 0.1, log=True))
-        return mass_of(*design), deflection_of(*design)
-
-    theirs.optimize(objective, n_trials=12)
-    study = uk.Study.open(None, beam())
-    assert study.add(uk.importers.from_optuna(theirs, ["mass", "deflection"])) == 24
-    assert len(study.front(5)) > 1
+    searches = grown(ask, 1000)
+    print(f"\nmemory grows by {history:.2f} MB over 1,000 space-filling suggestions, by {searches:.2f} MB "
+          f"over 1,000 searched ones, by {alone:.2f} MB over 500 explanations")
+    assert alone < 1 and searches < history + 1

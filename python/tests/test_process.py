@@ -140,6 +140,36 @@ def test_importing_brings_in_numpy_only():
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
+FRESH = """
+import importlib.metadata, unyoke as uk
+problem = uk.Problem({"x": uk.Real(0, 1)}, {"mass": uk.Minimise(cost=1)})
+study = uk.Study.open(None, problem)
+for _ in range(3):
+    study.tell(study.ask(), 0.5)
+print(study.predict({"x": 0.5})[0].shape)
+print(sorted(one.metadata["Name"] for one in importlib.metadata.distributions()))
+"""
+
+
+def test_the_wheel_works_in_a_fresh_environment(tmp_path):
+    wheel = os.environ.get("UNYOKE_TEST_WHEEL")
+    if not wheel:
+        pytest.skip("the wheel is built by cargo xtask python")
+    folder = tmp_path / "fresh"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    subprocess.run([*pip, "--disable-pip-version-check", wheel], check=True)
+
+    def said(*command):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")
+
+    assert said(python, "-c", FRESH)[:2] == ["(1, 1)", "['numpy', 'unyoke']"]
+    assert said(folder / "bin" / "unyoke", "--version") == said(python, "-m", "unyoke", "--version")
+
+
 def test_the_program_is_in_the_wheel():
     assert os.access(uk.program(), os.X_OK)
     done = subprocess.run([uk.program(), "--version"], capture_output=True, text=True)

@@ -15,8 +15,9 @@ __all__ = ["RayExecutor"]
 class RayExecutor(Executor):
     """Calls functions as Ray tasks. Cancelling a future cancels its task.
 
-    `options` are those of `ray.remote`, such as `num_cpus=2`. A worker that dies is a lost evaluation,
-    which is made again, and no failure of the function.
+    `options` are those of `ray.remote`, such as `num_cpus=2`. If a worker dies, Ray calls the function
+    again on another one, by default at most three times (`max_retries`); a function whose workers all
+    die has failed.
     """
 
     def __init__(self, max_workers: int | None = None, **options: Any) -> None:
@@ -25,7 +26,7 @@ class RayExecutor(Executor):
             self._ray.init()
         cpus = int(self._ray.cluster_resources().get("CPU", 1))
         self._max_workers = max_workers or max(1, cpus)
-        self._options = {"max_retries": 0, **options}
+        self._options = options
         self._references: dict[Future[Any], Any] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -44,15 +45,21 @@ class RayExecutor(Executor):
     def _settle(self, future: Future[Any], done: Future[Any]) -> None:
         with self._lock:
             self._references.pop(future, None)
-        error = done.exception()
+        error: Any = done.exception()
         if error is None:
             future.set_result(done.result())
             return
-        exceptions = self._ray.exceptions
-        lost = (exceptions.WorkerCrashedError, exceptions.TaskCancelledError, exceptions.NodeDiedError)
-        if isinstance(error, lost):
+        if self._is_lost(error):
             error.unyoke_lost = True
         future.set_exception(error)
+
+    def _is_lost(self, error: Any) -> bool:
+        """Whether it was cancelled, or something is wrong with the cluster: neither says anything of the
+        design. A cancelled task that had begun ends with an error that is of both kinds."""
+        found = self._ray.exceptions
+        failures = (found.RayTaskError, found.WorkerCrashedError, found.OutOfMemoryError)
+        is_failure = isinstance(error, failures) and not isinstance(error, found.TaskCancelledError)
+        return isinstance(error, found.RayError) and not is_failure
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._closed = True

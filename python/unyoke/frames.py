@@ -37,9 +37,11 @@ def needed(package: str, extra: str | None = None) -> Any:
 
 
 def rows_of(data: Any) -> list[dict[str, Any]]:
-    """The rows of whatever holds a table: pandas, polars, pyarrow, rows or columns."""
+    """The rows of whatever holds a table: pandas, polars, Arrow, rows or columns."""
     if isinstance(data, Mapping):
         return by_column(data)
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):  # polars, lazy
+        data = data.collect()
     if hasattr(data, "to_pydict"):  # pyarrow
         return by_column(data.to_pydict())
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):
@@ -47,6 +49,8 @@ def rows_of(data: Any) -> list[dict[str, Any]]:
         if len(set(names)) < len(names):
             raise DataError(f"two columns have the same name: {', '.join(names)}")
         return by_column({name: data[name] for name in names})
+    if hasattr(data, "__arrow_c_stream__"):
+        return by_column(needed("pyarrow").table(data).to_pydict())
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
         raise TypeError(f"data must be a data frame, a list of dicts or a dict of lists, not {kind(data)}")
     rows = list(data)

@@ -10,6 +10,7 @@ import numbers
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, Union
 
 from . import _engine
@@ -490,10 +491,10 @@ def short(value: Any) -> str:
 
 
 def number(value: Any, what: str) -> float:
-    """A finite number, of numpy or of Python."""
+    """A finite number, of numpy or of Python; databases give decimals."""
     # Arrays of no dimension are numbers, too.
     value = value.item() if getattr(value, "shape", None) == () else value
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
         raise TypeError(f"{what} must be a number, not {kind(value)}")
     result = float(value)
     if result != result or result in (float("inf"), float("-inf")):

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
@@ -89,8 +90,12 @@ class Summary:
     spent: float
 
 
-def call(function: Callable[..., Any], design: Mapping[str, Value]) -> Ended:
-    """Calls a function, perhaps in another process, from which not every exception can come back."""
+def call(function: Callable[..., Any], design: Mapping[str, Value], ticket: str = "") -> Ended:
+    """Calls a function, perhaps in another process, from which not every exception can come back.
+
+    Every call has another `ticket`: Dask takes calls with the same arguments for one call, but repeated
+    measurements and attempts are calls of their own.
+    """
     began = time.perf_counter()
     try:
         value, failure = function(**design), None
@@ -342,7 +347,7 @@ class Pool:
     def submit(self, job: Job) -> None:
         function = self.driver.measures[job.measurement].function
         try:
-            future = self.executor.submit(call, function, job.design)
+            future = self.executor.submit(call, function, job.design, uuid.uuid4().hex)
         except (BrokenExecutor, RuntimeError) as error:
             self.arrivals.put(Arrival(job, lost=error))
             return
@@ -423,11 +428,16 @@ class Pool:
             arrival = self.arrivals.get()
 
     def interrupt(self) -> None:
-        """After Ctrl-C: nothing is begun, what has not begun is cancelled."""
+        """After Ctrl-C: nothing is begun.
+
+        Futures of the standard pools know whether they have begun. Those of Dask never say so, and
+        cancelling them would throw away what runs.
+        """
         driver = self.driver
         driver.broken = driver.broken or KeyboardInterrupt()
-        for future in list(self.futures.values()):
-            future.cancel()
+        if type(self.executor).__module__.startswith("concurrent.futures."):
+            for future in list(self.futures.values()):
+                future.cancel()
         many = len(driver.running)
         if many:
             driver.shown.note(
@@ -528,7 +538,8 @@ async def as_tasks(driver: Driver, executor: Executor | None) -> None:
             if measure.is_async:
                 ended = await call_async(measure.function, job.design)
             else:
-                ended = await loop.run_in_executor(executor, call, measure.function, job.design)
+                ticket = uuid.uuid4().hex
+                ended = await loop.run_in_executor(executor, call, measure.function, job.design, ticket)
             if await asyncio.to_thread(driver.record, job, ended):
                 driver.drop(job)
                 return

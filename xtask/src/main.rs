@@ -6,7 +6,7 @@
 //! - `cargo xtask soak [SEED]`: studies whose processes are killed and stopped again and again.
 //! - `cargo xtask wheel`: the Python package, module and program in one wheel.
 //! - `cargo xtask python`: the tests of the Python package, which `test` runs as well.
-//! - `cargo xtask python-long`: those that install much or take long.
+//! - `cargo xtask python-long [ARGUMENTS]`: those that install much or take long.
 
 mod command;
 mod bench;
@@ -47,9 +47,9 @@ fn main() -> ExitCode {
         }
         ["wheel"] => python::wheel(),
         ["python"] => python::test(),
-        ["python-long"] => python::test_long(),
+        ["python-long", arguments @ ..] => python::test_long(arguments),
         _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak [SEED] | \
-                  wheel | python | python-long"
+                  wheel | python | python-long [ARGUMENTS]"
             .to_owned()),
     };
     match outcome {

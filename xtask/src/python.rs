@@ -7,11 +7,30 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the tests need beside the package itself.
-const NEEDED: [&str; 9] =
-    ["numpy", "pandas", "polars", "matplotlib", "pytest", "mypy", "tqdm", "nbclient", "ipykernel"];
+const NEEDED: [&str; 12] = [
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "pytest",
+    "mypy",
+    "tqdm",
+    "nbclient",
+    "ipykernel",
+    "distributed",
+    "optuna",
+];
 
-/// What the long tests need as well.
-const NEEDED_LONG: [&str; 4] = ["ray", "distributed", "optuna", "pyarrow"];
+/// What the long tests need as well. BoTorch, Ax and BayBE bring PyTorch, which from PyPI has gigabytes
+/// for graphics cards; `PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu` avoids them.
+const NEEDED_LONG: [&str; 4] = ["ray", "botorch", "ax-platform", "baybe"];
+
+/// Tells tests where the example of `unyoke-view` is that they compare Python with.
+const STEPS: &str = "UNYOKE_TEST_STEPS";
+
+/// Tells tests where the wheel is, which they install into a fresh environment.
+const WHEEL: &str = "UNYOKE_TEST_WHEEL";
 
 /// The largest wheel that is acceptable, in bytes.
 const LARGEST: u64 = 15_000_000;
@@ -23,6 +42,16 @@ pub(crate) enum Profile {
     Dev,
     /// As for users.
     Release,
+}
+
+impl Profile {
+    /// What Cargo calls it, and the folder of what it builds.
+    fn name_and_folder(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Dev => ("dev", "debug"),
+            Self::Release => ("release", "release"),
+        }
+    }
 }
 
 /// Builds the wheel for users, in `target/wheels`.
@@ -39,18 +68,26 @@ pub(crate) fn wheel() -> Outcome {
 
 /// Builds the wheel, installs it into an environment of its own and runs the tests there.
 pub(crate) fn test() -> Outcome {
-    let environment = prepare(Profile::Dev, &NEEDED)?;
+    let environment = environment("python-env")?;
+    let wheel = prepare(&environment, Profile::Dev, &NEEDED)?;
     let mypy = ["-m", "mypy"];
     run(Command::new(environment.join("bin/python")).args(mypy).current_dir(package()))?;
     let server = Postgres::start()?;
-    run(server.show(&mut pytest(&environment, &["-m", "not long"])))
+    let mut tests = pytest(&environment, &["-m", "not long"]);
+    run(server.show(tests.env(STEPS, steps(Profile::Dev)?).env(WHEEL, wheel)))
 }
 
-/// The tests that install much or take long: Ray, Dask, Optuna, and figures of `docs/python.md`.
-pub(crate) fn test_long() -> Outcome {
+/// The tests that install much or take long: Ray, BoTorch, Ax, BayBE, and figures of `docs/python.md`.
+///
+/// They have an environment of their own, so that the other tests never depend on what they install.
+/// Arguments are those of pytest, such as `-k ray`.
+pub(crate) fn test_long(arguments: &[&str]) -> Outcome {
     let needed: Vec<&str> = NEEDED.iter().chain(&NEEDED_LONG).copied().collect();
-    let environment = prepare(Profile::Release, &needed)?;
-    run(&mut pytest(&environment, &["-m", "long", "-s"]))
+    let environment = environment("python-long-env")?;
+    prepare(&environment, Profile::Release, &needed)?;
+    let steps = steps(Profile::Release)?;
+    let arguments = [&["-m", "long", "-s"], arguments].concat();
+    run(pytest(&environment, &arguments).env(STEPS, steps))
 }
 
 fn package() -> PathBuf {
@@ -64,9 +101,8 @@ fn pytest(environment: &Path, arguments: &[&str]) -> Command {
     pytest
 }
 
-/// An environment with the wheel, and what tests need.
-fn prepare(profile: Profile, needed: &[&str]) -> Result<PathBuf, String> {
-    let environment = environment()?;
+/// Puts what tests need into an environment, then the wheel. Returns the wheel.
+fn prepare(environment: &Path, profile: Profile, needed: &[&str]) -> Result<PathBuf, String> {
     let pip = || {
         let mut pip = Command::new(environment.join("bin/python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
@@ -75,13 +111,13 @@ fn prepare(profile: Profile, needed: &[&str]) -> Result<PathBuf, String> {
     run(pip().args(needed))?;
     let wheel = build(profile)?;
     // The same version may hold something else than the last time.
-    run(pip().args(["--force-reinstall", "--no-deps"]).arg(wheel))?;
-    Ok(environment)
+    run(pip().args(["--force-reinstall", "--no-deps"]).arg(&wheel))?;
+    Ok(wheel)
 }
 
-/// The virtual environment of the tests, made if need be.
-fn environment() -> Result<PathBuf, String> {
-    let environment = root().join("target/python-env");
+/// A virtual environment of that name, made if need be.
+fn environment(name: &str) -> Result<PathBuf, String> {
+    let environment = root().join("target").join(name);
     if !environment.join("bin/python").exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment)).map_err(|error| {
             format!(
@@ -94,16 +130,13 @@ fn environment() -> Result<PathBuf, String> {
 
 /// Builds the program, then the wheel around it. Returns the wheel.
 fn build(profile: Profile) -> Result<PathBuf, String> {
-    let (name, folder) = match profile {
-        Profile::Dev => ("dev", "debug"),
-        Profile::Release => ("release", "release"),
-    };
+    let (name, folder) = profile.name_and_folder();
     // Both packages are named so that features are the same as below, and nothing is compiled twice.
     let packages = ["--package=unyoke-cli", "--package=unyoke-python", "--bin=unyoke"];
     run(cargo(&["build", "--profile", name]).args(packages))?;
     let scripts = package().join("unyoke.data/scripts");
     install_program(&root().join("target").join(folder).join("unyoke"), &scripts)?;
-    let environment = environment()?;
+    let environment = environment("python-env")?;
     let python = environment.join("bin/python");
     let install =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "maturin>=1.9.4,<2"];
@@ -123,6 +156,15 @@ fn build(profile: Profile) -> Result<PathBuf, String> {
     wheels
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
         .ok_or_else(|| format!("there is no wheel in {}", out.display()))
+}
+
+/// Builds the example that is driven by lines of text. Returns its path.
+fn steps(profile: Profile) -> Result<PathBuf, String> {
+    let (name, folder) = profile.name_and_folder();
+    // The same features as above.
+    let packages = ["--package=unyoke-cli", "--package=unyoke-python", "--package=unyoke-view"];
+    run(cargo(&["build", "--profile", name, "--example=steps"]).args(packages))?;
+    Ok(root().join("target").join(folder).join("examples/steps"))
 }
 
 /// Puts the program where maturin looks for scripts, without what only debuggers read.
