@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_confirmation_is_read_and_written_as_it_first_was() {
-        let text = r#"{"format":3,"event":"confirmation_asked","evaluation":9,"design":{"x":0.5},"measurement":"drag","cost":4.0,"round":19}"#;
+        let text = r#"{"format":4,"event":"confirmation_asked","evaluation":9,"design":{"x":0.5},"measurement":"drag","cost":4.0,"round":19}"#;
         let record: Record = serde_json::from_str(text).unwrap();
         assert!(matches!(record.event, Event::ConfirmationAsked { evaluation: 9, round: 19, .. }));
         assert_eq!(serde_json::to_string(&record).unwrap(), text);
