@@ -317,7 +317,9 @@ fn case_26_two_equal_objectives() {
     import(&mut study, "g", 20, f);
     assert_suggestion(&study);
     let front = study.front(50).unwrap();
-    assert_eq!(front.points.len(), 1, "{front:?}");
+    // What is expected to be best, and what was measured and may be.
+    let measured = front.points.iter().filter(|point| point.is_measured()).count();
+    assert!(measured <= 1 && front.points.len() - measured == 1, "{front:?}");
 }
 
 #[test]
