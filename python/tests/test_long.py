@@ -67,12 +67,17 @@ def test_figure_overhead_of_a_suggestion(steps, algorithm, count):
           f"more: {quartiles(processor)} of processor time, {quartiles(clock)} by the clock")
 
 
-def test_figure_threads():
-    def measure(work):
-        started, before = time.perf_counter(), processor_time()
-        work()
-        return time.perf_counter() - started, processor_time() - before
+def time_of_threads():
+    """What each thread of this process has used of processors, in seconds."""
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/schedstat") as file:
+            found[thread] = int(file.read().split()[0]) / 1e9
+    return found
 
+
+def test_figure_threads():
+    """How the work is shared out says more than the clock where others use the cores, too."""
     def told(seed):
         one = uk.Study.open(None, beam(), seed=seed)
         advance(one, 20)
@@ -89,17 +94,24 @@ def test_figure_threads():
         for thread in threads:
             thread.join()
 
+    def measure(work):
+        before, started = time_of_threads(), time.perf_counter()
+        work()
+        clock, after = time.perf_counter() - started, time_of_threads()
+        return clock, sorted((after[t] - before.get(t, 0) for t in after), reverse=True)
+
     studies = [told(seed) for seed in range(4)]
-    alone, together = [], []
-    for _ in range(5):
-        alone.append(measure(one_after_another))
-        together.append(measure(at_once))
-    wall, used = (statistics.median(part) for part in zip(*alone))
-    wall_at_once, used_at_once = (statistics.median(part) for part in zip(*together))
-    print(f"\nfour studies: one after another {wall:.2f} s ({used:.2f} s of processors), on four threads "
-          f"{wall_at_once:.2f} s ({used_at_once:.2f} s), ratio {wall_at_once / wall:.2f}; "
-          f"{os.cpu_count()} processors, RAYON_NUM_THREADS={os.environ.get('RAYON_NUM_THREADS')}, "
-          f"load {os.getloadavg()[0]:.1f}")
+    found = {one_after_another: [], at_once: []}
+    for _ in range(10):
+        for work, runs in found.items():
+            runs.append(measure(work))
+    clocks = {work: statistics.median(clock for clock, _ in runs) for work, runs in found.items()}
+    print(f"\nfour studies, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}: on four threads "
+          f"{clocks[at_once] / clocks[one_after_another]:.2f} of the time by the clock")
+    for work, runs in found.items():
+        used = [sum(times[place] for _, times in runs) for place in range(os.cpu_count())]
+        shares = ", ".join(f"{100 * one / sum(used):.0f} %" for one in used)
+        print(f"{work.__name__}: {sum(used) / len(runs):.2f} s of processor time, by thread: {shares}")
 
 
 def test_figure_import():
