@@ -128,12 +128,12 @@ fn cautious_people_are_shown_less_uncertain_designs() {
         let sds = points.iter().map(|p| p["outputs"]["drag"]["sd"].as_f64().unwrap());
         sds.sum::<f64>() / points.len() as f64
     };
-    assert!(doubt(&["front", "--cautious", "0.99"]) <= doubt(&["front"]));
-    assert_eq!(place.json(&["front", "--cautious"]), place.json(&["front", "--cautious", "0.9"]));
+    assert!(doubt(&["front", "--cautious=0.99"]) <= doubt(&["front"]));
+    assert_eq!(place.json(&["front", "--cautious"]), place.json(&["front", "--cautious=0.9"]));
     let best = place.json(&["front", "--cautious", "--weights", "0.5,0.5"]);
     assert_eq!(count(&best["points"]), 1);
     for quantile in ["0.4", "1", "nan"] {
-        let refused = place.fails(&["front", "--cautious", quantile], 1);
+        let refused = place.fails(&["front", &format!("--cautious={quantile}")], 1);
         assert!(refused.contains("from 0.5 to below 1"), "{refused}");
     }
 }

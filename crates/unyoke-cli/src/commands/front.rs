@@ -39,7 +39,9 @@ pub(crate) struct Arguments {
     weights: Option<Vec<f64>>,
     /// Rank designs by the values that they reach with this probability, from 0.5 to below 1 [0.9 if none is
     /// given].
-    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, default_missing_value = "0.9")]
+    // With a blank, the study file would be taken for it.
+    #[arg(long, value_name = "QUANTILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "0.9")]
     cautious: Option<f64>,
     /// Show what was measured instead: designs at which every output was, feasible, and not beaten by
     /// another of them.
