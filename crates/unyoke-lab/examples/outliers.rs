@@ -157,7 +157,7 @@ impl Played<'_> {
             let next = study.ask()?;
             if study.spent() + next.cost > *moment {
                 moments.next();
-                let front = study.front(FRONT)?;
+                let front = study.predicted_front(FRONT)?;
                 let recommended = Recommendation::new(instance, self.target, &front)?;
                 sums[0] += regret(&recommended, self.target);
                 sums[1] += hypervolume_regret(&recommended, self.target)?;

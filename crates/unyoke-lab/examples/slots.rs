@@ -181,7 +181,7 @@ impl Trial<'_> {
     fn regrets(&self, study: &Study) -> Result<Regrets, Box<dyn Error>> {
         let target = self.target;
         let front = match study.evaluations().iter().any(|e| e.status.word() == "completed") {
-            true => study.front(FRONT)?,
+            true => study.predicted_front(FRONT)?,
             false => return Ok([f64::NAN; 2]),
         };
         let recommended = Recommendation::new(self.instance, target, &front)?;

@@ -146,7 +146,7 @@ fn loss(
     study: &Study,
     range: f64,
 ) -> Result<f64, Box<dyn Error>> {
-    let recommended = Recommendation::new(instance, target, &study.front(FRONT)?)?;
+    let recommended = Recommendation::new(instance, target, &study.predicted_front(FRONT)?)?;
     let weight = 1.0 / instance.objectives() as f64;
     Ok(100.0 * regret(&recommended, target) * target.units[0] / (weight * range))
 }

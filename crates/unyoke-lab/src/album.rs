@@ -198,7 +198,7 @@ fn moment(
     study: &Study,
     count: usize,
 ) -> Result<ConvergencePanel> {
-    let front = study.front(RECOMMENDED)?;
+    let front = study.predicted_front(RECOMMENDED)?;
     let recommendation = Recommendation::new(instance, target, &front)?;
     let predicted = front.points.iter().zip(recommendation.predicted.rows());
     let predicted = predicted.map(|(point, mean)| Predicted {

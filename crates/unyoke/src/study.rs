@@ -683,13 +683,20 @@ impl<J: Journal> Study<J> {
         self.history.check(&Event::Redefined { problem, config, was })
     }
 
-    /// The predicted Pareto set, or `count` designs of it: half of them chosen so that decision
-    /// makers with linear utilities lose little, the others spread over the front.
+    /// The predicted Pareto set and measured designs that no prediction is certain to beat, or `count` designs of
+    /// them: half chosen so that decision makers with linear utilities lose little, then measured ones, the
+    /// others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
         self.engine().front(count, None)
     }
 
-    /// The same for cautious people: designs are compared by the values that they reach with probability
+    /// The predicted Pareto set alone, S_N of the paper: measured designs are on it only if they are expected to be
+    /// best. [`Study::front`] is for decisions, this for measuring how good the predictions are.
+    pub fn predicted_front(&self, count: usize) -> Result<Front> {
+        self.engine().predicted_front(count)
+    }
+
+    /// The front for cautious people: designs are compared by the values that they reach with probability
     /// `quantile`, and must be feasible with it. From 0.5, which is what is expected, to below 1.
     ///
     /// ```

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 use unyoke::{
-    Algorithm, Config, Design, FrontSearch, Initial, Journal, Measurement, MemoryJournal,
-    NextConfirmation, Origin, Outcome, Output, Permission, Problem, Record, Search, Study,
-    Suggestion,
+    Algorithm, Config, Design, FrontPoint, FrontSearch, Initial, Journal, Measurement,
+    MemoryJournal, NextConfirmation, Origin, Outcome, Output, Permission, Problem, Record, Search,
+    Study, Suggestion,
 };
 
 fn quick() -> Config {
@@ -256,6 +256,24 @@ fn what_was_measured_is_on_the_front_beside_predictions_that_may_be_better() {
         }
     }
     assert!(shown > 4, "{shown}");
+}
+
+#[test]
+fn what_is_predicted_alone_has_no_design_that_another_is_expected_to_beat() {
+    let mut only_measured = 0;
+    for seed in 0..4 {
+        let (mut study, _) = begun(10 + seed);
+        advance(&mut study, 14);
+        let predicted = study.predicted_front(1000).unwrap().points;
+        let beats = |a: &FrontPoint, b: &FrontPoint| {
+            a != b && a.outputs.iter().zip(&b.outputs).all(|(a, b)| a.mean < b.mean - 1e-9)
+        };
+        assert!(!predicted.iter().any(|a| predicted.iter().any(|b| beats(a, b))));
+        let is_predicted = |design: &Design| predicted.iter().any(|point| point.design == *design);
+        let shown = study.front(1000).unwrap().points;
+        only_measured += shown.iter().filter(|point| !is_predicted(&point.design)).count();
+    }
+    assert!(only_measured > 0);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use crate::model::known::Known;
 use crate::model::{Caution, Model};
 use crate::problem::Scale;
 use crate::recommend::{
-    Candidates, Forecast, Front, FrontPoint, predicted_pareto_set, with_best_for_weights,
+    Candidates, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
+    with_best_for_weights,
 };
 use crate::search::Best;
 use crate::space::key;
@@ -29,8 +30,28 @@ impl Engine<'_> {
     pub(crate) fn front(&self, count: usize, quantile: Option<f64>) -> Result<Front> {
         let model = self.recommender(quantile)?;
         let weights = self.weights_of_front()?;
-        let set = self.candidates(&model, &weights)?.recommended(&model, &weights, count);
-        let points = set.designs().rows().map(|x| self.front_point(&model, x));
+        self.chosen_from(&model, self.candidates(&model, &weights)?, &weights, count)
+    }
+
+    /// See [`Study::predicted_front`](crate::Study::predicted_front).
+    pub(crate) fn predicted_front(&self, count: usize) -> Result<Front> {
+        let model = self.recommender(None)?;
+        let weights = self.weights_of_front()?;
+        let found = self.recordable_designs(&model, &weights)?;
+        let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
+        let candidates = Candidates::new(&model, &found, &none)?;
+        self.chosen_from(&model, candidates, &weights, count)
+    }
+
+    fn chosen_from(
+        &self,
+        model: &Model,
+        candidates: Candidates,
+        weights: &Points,
+        count: usize,
+    ) -> Result<Front> {
+        let set = candidates.recommended(model, weights, count);
+        let points = set.designs().rows().map(|x| self.front_point(model, x));
         let names = self.problem().outputs.iter().map(|output| output.name.clone());
         Ok(Front { outputs: names.collect(), points: points.collect::<Result<_>>()? })
     }
@@ -84,16 +105,20 @@ impl Engine<'_> {
 
     /// What a front is chosen from.
     pub(super) fn candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
+        let found = self.recordable_designs(model, weights)?;
+        Candidates::new(model, &found, &self.measurements(model)?)
+    }
+
+    /// Designs that are predicted to be best for somebody, as a history will hold them once they are measured.
+    fn recordable_designs(&self, model: &Model, weights: &Points) -> Result<Points> {
         let found = self.promising_designs(model, weights)?;
         let observed = self.observed_designs()?;
         let observed: HashSet<Vec<u64>> = observed.rows().map(key).collect();
-        // As a history will hold them once they are measured.
         let recorded = |x: &[f64]| match observed.contains(&key(x)) {
             true => x.to_vec(),
             false => self.canonical(x),
         };
-        let found = Points::from_rows(found.dim(), found.rows().map(recorded))?;
-        Candidates::new(model, &found, &self.measurements(model)?)
+        Ok(Points::from_rows(found.dim(), found.rows().map(recorded))?)
     }
 
     pub(super) fn weights_of_front(&self) -> Result<Points> {
