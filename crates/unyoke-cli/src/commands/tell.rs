@@ -285,10 +285,12 @@ fn in_words(
                 [only] => only.as_str(),
                 _ => "",
             };
-            let reading = |(name, view): (&'_ String, &ReadingView)| {
-                (name.clone(), Reading { value: view.value, sd: view.sd })
+            let reading = |name: &String| {
+                let ReadingView { value, sd } = *shown.values.get(name)?;
+                Some((name.clone(), Reading { value, sd }))
             };
-            let values: Vec<(String, Reading)> = shown.values.iter().map(reading).collect();
+            // In the order of the problem.
+            let values: Vec<(String, Reading)> = shown.outputs.iter().filter_map(reading).collect();
             let values = values.iter().map(|(name, reading)| (name.as_str(), *reading));
             format!(" is recorded as {}", readings(only, values))
         }
