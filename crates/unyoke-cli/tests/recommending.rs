@@ -171,6 +171,15 @@ fn confirm_measures_what_recommended_designs_lack_within_the_budget() {
 }
 
 #[test]
+fn nothing_is_left_of_a_round_that_is_complete() {
+    let place = Place::new(TWO);
+    place.text(&["run", "--no-report"]);
+    let said = place.text(&["confirm", "--points", "2", "--cost", "100"]);
+    assert!(said.contains("90 % intervals"), "{said}");
+    assert!(!said.contains("to confirm, next"), "{said}");
+}
+
+#[test]
 fn a_confirmation_that_was_killed_goes_on_with_the_same_designs() {
     let plan = |place: &Place| -> Vec<(String, String)> {
         let all = place.json(&["export"]);

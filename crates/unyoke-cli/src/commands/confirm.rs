@@ -91,7 +91,7 @@ fn conclude(
         Form::Table => {
             show(&study, held_up.as_ref(), &measured)?;
             say(&run::spending(file, summary, &ending))?;
-            if let Some(hint) = left_over(arguments, &study, held_up.as_ref())? {
+            if let Some(hint) = left_over(arguments, &study)? {
                 say(&hint)?;
             }
         }
@@ -126,16 +126,13 @@ fn confirmation_table(study: &Study, held_up: &ConfirmationView) -> String {
     table.right(1..4).to_string()
 }
 
-/// What the budget did not pay for, if anything.
-fn left_over(
-    arguments: &Arguments,
-    study: &Study,
-    held_up: Option<&ConfirmationView>,
-) -> Result<Option<String>, Failure> {
+/// What the budget did not pay for, if anything: of the round that was begun, not of another.
+fn left_over(arguments: &Arguments, study: &Study) -> Result<Option<String>, Failure> {
     let free = |_: &Study, _: &[usize]| Permission::Granted;
-    let next = study.suggest_confirmation(arguments.points(), None, free)?;
+    let round = study.confirmation()?.map(|begun| begun.round);
+    let next = study.suggest_confirmation(arguments.points(), round, free)?;
     let NextConfirmation::Measure(next) = next else { return Ok(None) };
-    let begun = if held_up.is_some() { "more" } else { "something" };
+    let begun = if round.is_some() { "more" } else { "something" };
     Ok(Some(format!(
         "there is {begun} to confirm, next {} for {}; --cost allows a larger budget",
         next.measurement,
