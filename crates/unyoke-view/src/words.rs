@@ -78,7 +78,8 @@ fn pairs<'a>(
 pub fn value(value: &Value) -> String {
     match value {
         Value::Real(number) => short(*number),
-        Value::Integer(_) | Value::Choice(_) => value.to_string(),
+        Value::Integer(_) => value.to_string(),
+        Value::Choice(choice) => one_line(choice),
     }
 }
 

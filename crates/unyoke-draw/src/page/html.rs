@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Cell, Figure, Page, Runs, Section, Table};
+use crate::canvas::escape;
 use crate::font::{FAMILY, Weight, face};
 
 const STYLE: &str = include_str!("page.css");
@@ -197,8 +198,8 @@ fn row(cells: &[Cell], columns: usize) -> Markup {
 fn content(cell: Option<&Cell>) -> Markup {
     html! {
         @match cell {
-            Some(Cell::Plain(text)) => (text),
-            Some(Cell::Best(text)) => b { (text) },
+            Some(Cell::Plain(text)) => (PreEscaped(escape(text))),
+            Some(Cell::Best(text)) => b { (PreEscaped(escape(text))) },
             None => "",
         }
     }
@@ -254,6 +255,13 @@ mod tests {
         let html = nasty().html();
         assert!(!html.contains("<script"));
         assert_eq!(html.matches("</style>").count(), 1);
+    }
+
+    #[test]
+    fn cells_have_no_control_characters() {
+        let cells = [Cell::Plain("a\u{1b}[31m".into()), Cell::Best("b\0<".into())];
+        let html = cells.map(|cell| content(Some(&cell)).into_string());
+        assert_eq!(html, ["a\u{fffd}[31m", "<b>b\u{fffd}&lt;</b>"]);
     }
 
     #[test]
