@@ -529,8 +529,10 @@ impl History {
                 self.points.push(point);
             }
             Change::Settle { index, status, paid, place } => {
-                // It may have failed before.
-                self.ended.retain(|ended| *ended != index);
+                // It may have failed before. Seldom: looking through all of them takes time.
+                if self.evaluations[index].status.has_ended() {
+                    self.ended.retain(|ended| *ended != index);
+                }
                 if status.has_ended() {
                     self.ended.push(index);
                 }
