@@ -196,8 +196,8 @@ def test_postgres_keeps_studies(postgres, problem):
 def test_changed_costs_count_and_other_problems_are_refused(tmp_path, problem):
     path = tmp_path / "beam.db"
     uk.Study.open(path, problem).close()
-    dearer = uk.Problem(problem.parameters, {**problem.objectives, "mass": uk.Minimise(cost=3)})
-    study = uk.Study.open(path, dearer)
+    expensive = uk.Problem(problem.parameters, {**problem.objectives, "mass": uk.Minimise(cost=3)})
+    study = uk.Study.open(path, expensive)
     assert study.problem.measurements["mass"].cost == 3
     other = uk.Problem({**problem.parameters, "tip": uk.Real(0, 1)}, problem.objectives)
     with pytest.raises(uk.ProblemError, match='parameter "tip" is not the same'):
