@@ -2,7 +2,7 @@
 //! C-MOKG under a name of its own.
 
 use crate::error::Error;
-use unyoke::{Algorithm, Config, Correlations, Discretisation, Problem, near};
+use unyoke::{Algorithm, Config, Correlations, Deterministic, Discretisation, Problem, near};
 
 /// Most inputs for which the grid of the paper is small enough.
 const GRID_INPUTS: usize = 2;
@@ -75,8 +75,8 @@ impl Method {
             Self::Default => Config { front: paper.front, ..Config::default() },
             // Ours, and so with our settings.
             Self::Published(Algorithm::Auto | Algorithm::HvkgExact) | Self::ImprovedCMokg => {
-                let Config { discretisation, deterministic, lengthscale_prior, .. } =
-                    Config::default();
+                let Config { discretisation, lengthscale_prior, .. } = Config::default();
+                let deterministic = Deterministic::Interpolated;
                 Config { discretisation, deterministic, lengthscale_prior, ..paper }
             }
             Self::Published(_) if inputs <= GRID_INPUTS => paper,
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(published.lengthscales, Lengthscales::PerInput);
         let improved = Method::ImprovedCMokg.config(2);
         assert_eq!(improved.discretisation, Config::default().discretisation);
-        assert_eq!(improved.deterministic, Config::default().deterministic);
+        assert_eq!(improved.deterministic, Deterministic::Interpolated);
         let correlated = Method::CorrelatedCMokg.config(2);
         assert_eq!(Config { correlations: Correlations::Ignored, ..correlated }, improved);
         let default = Config { front: Config::paper().front, ..Config::default() };

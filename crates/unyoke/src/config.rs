@@ -721,9 +721,14 @@ impl LengthscalePrior {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deterministic {
-    /// To a thousandth of their standard deviation. Where an objective is known that well, it is not
-    /// measured again: the value would only repeat what is known.
+    /// To a thousandth of their standard deviation, or less closely where that explains the values
+    /// better: no stationary model follows kinks, steps and steep ends to a thousandth without becoming
+    /// unsure of everything else. Where an objective is known as well as a value there would make it
+    /// known, it is not measured again.
     #[default]
+    Adaptive,
+    /// To a thousandth of their standard deviation, whatever the values. Where an objective is known
+    /// that well, it is not measured again: the value would only repeat what is known.
     Interpolated,
     /// To a hundredth, as published. A model then believes that measuring right beside a known
     /// value teaches something, which no measurement without noise does.
@@ -735,10 +740,11 @@ impl Deterministic {
         Self::Smoothed
     }
 
-    /// The noise variance of the models, as a fraction of the observed variance.
+    /// The noise variance of the models, as a fraction of the observed variance; the least one if it is
+    /// adapted.
     pub(crate) fn noise(self) -> f64 {
         match self {
-            Self::Interpolated => 1e-6,
+            Self::Adaptive | Self::Interpolated => 1e-6,
             Self::Smoothed => 1e-4,
         }
     }

@@ -584,13 +584,11 @@ impl<'h> Engine<'h> {
     /// Whether nothing can be learned there: all that would be measured is deterministic, and known
     /// as well as a measurement at this very design would make it known.
     fn is_known(&self, model: &Model, choice: &Choice, x: &[f64]) -> bool {
-        let negligible = self.config().deterministic.noise();
         let known = |k: &usize| {
             self.problem().outputs[*k].noise == Noise::Deterministic
-                && model.belief(*k).predict(x).is_ok_and(|p| p.variance <= negligible)
+                && model.belief(*k).predict(x).is_ok_and(|p| p.variance <= model.negligible(*k))
         };
-        self.config().deterministic == Deterministic::Interpolated
-            && choice.outputs.iter().all(known)
+        self.config().deterministic != Deterministic::Smoothed && choice.outputs.iter().all(known)
     }
 
     /// The encoding of the design that `x` stands for: what a history would hold.
@@ -626,8 +624,8 @@ impl<'h> Engine<'h> {
 /// trade-offs (docs/acquisition.md).
 fn volume_weight(parameters: usize) -> f64 {
     const FOR_TWO: f64 = 0.03;
-    const MOST: f64 = 3.0;
-    (FOR_TWO * (parameters as f64 / 2.0).powi(4)).min(MOST)
+    const MOST: f64 = 10.0;
+    (FOR_TWO * (parameters as f64 / 2.0).powi(5)).min(MOST)
 }
 
 /// A number below 2⁶³ that depends on the design alone, and not on its last bits, which units of

@@ -102,6 +102,9 @@ pub(crate) struct Model {
     places: Vec<Place>,
     /// For each output of the problem, what its model knows from no observation.
     tails: Vec<Tail>,
+    /// For each output of the problem, the variance below which a value without noise would only repeat
+    /// what is known.
+    negligible: Vec<f64>,
     /// For each output of the problem, by how much the deviations that its model states are too small;
     /// empty where nobody asked.
     doubts: Vec<f64>,
@@ -173,6 +176,7 @@ impl Model {
             let belief = Belief { gp, joint: None, known, map: draft.map, unit, notes };
             model.add(belief, observed.limit);
             model.tails.push(tail);
+            model.negligible.push(draft.negligible(config));
         }
         if config.correlations == Correlations::Learned
             && let Some(joint) = Joint::fit(observed, &drafts, &modelled)?
@@ -198,6 +202,12 @@ impl Model {
             model.join(joint.imagine(&drawn)?);
         }
         Ok(model)
+    }
+
+    /// The variance of output k, standardised, below which a value without noise would only repeat what is
+    /// known.
+    pub(crate) fn negligible(&self, k: usize) -> f64 {
+        self.negligible.get(k).copied().unwrap_or(0.0)
     }
 
     /// Believes what a joint model says about the objectives in it.

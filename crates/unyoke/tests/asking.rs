@@ -161,7 +161,11 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
         wishes(objectives),
         prop::sample::select(vec![Units::Standardised, Units::Raw]),
         prop::sample::select(vec![Lengthscales::Isotropic, Lengthscales::PerInput]),
-        prop::sample::select(vec![Deterministic::Interpolated, Deterministic::Smoothed]),
+        prop::sample::select(vec![
+            Deterministic::Adaptive,
+            Deterministic::Interpolated,
+            Deterministic::Smoothed,
+        ]),
         prop::sample::select(vec![LengthscalePrior::Alike, LengthscalePrior::Separate]),
     );
     let efforts = (search, front, 1..4usize, initial, discretisation());

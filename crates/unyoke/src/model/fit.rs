@@ -8,8 +8,8 @@ use super::belief::ModelNote;
 use super::subset::{Candidates, squared_distance};
 use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
-use crate::config::{Config, LengthscalePrior, Lengthscales};
-use crate::problem::{GammaPrior, KnownHyper, Noise, Output};
+use crate::config::{Config, Deterministic, LengthscalePrior, Lengthscales};
+use crate::problem::{GammaPrior, KnownHyper, Noise};
 use crate::space::key;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -101,12 +101,24 @@ impl Draft {
             let cautious = Some(cautious);
             return Ok(Self { cautious, notes, ..draft(prior_hyper(&unfitted)) });
         }
-        let alone = fitted(observed.output, rows, &data, &map, unfitted, &mut notes);
+        if observed.output.noise == Noise::Deterministic && disagrees(rows, &data, config) {
+            notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
+        }
+        let alone = fitted(rows, &data, &map, unfitted, &mut notes);
         let hyper = alone.as_ref().map_or(&cautious, |alone| &alone.fit.hyper).clone();
         if alone.is_err() {
             notes.push(ModelNote::FitFailed);
         }
         Ok(Self { alone: alone.ok(), cautious: Some(cautious), notes, ..draft(hyper) })
+    }
+
+    /// The variance below which a value without noise would only repeat what is known.
+    pub(super) fn negligible(&self, config: &Config) -> f64 {
+        match self.alone.as_ref().map(|alone| alone.model.noise) {
+            // What a value there would leave.
+            Some(fit::Noise::Fitted { prior: None, .. }) => self.hyper.noise,
+            _ => config.deterministic.noise(),
+        }
     }
 
     /// The model given `data`, part of its own, with a note where it is not all.
@@ -224,20 +236,19 @@ pub(super) fn standardised_variance(map: &Standardizer, sd: f64) -> f64 {
     }
 }
 
+/// Whether values at the same design differ by more than rounding.
+fn disagrees(rows: &[Row<'_>], data: &Data, config: &Config) -> bool {
+    rows.iter().any(|row| row.sd.is_none()) && data.scatter() > config.deterministic.noise()
+}
+
 /// Fits hyper-parameters.
 fn fitted(
-    output: &Output,
     rows: &[Row<'_>],
     data: &Data,
     map: &Standardizer,
     mut unfitted: fit::Model,
     notes: &mut Vec<ModelNote>,
 ) -> Result<Alone> {
-    let is_fitted = matches!(unfitted.noise, fit::Noise::Fitted { .. });
-    let disagree = rows.iter().any(|row| row.sd.is_none()) && is_fitted;
-    if disagree && output.noise == Noise::Deterministic {
-        notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
-    }
     let part = thinned(data);
     if part.len() < data.len() {
         notes.push(ModelNote::FittedOnSubset { used: part.len(), of: data.len() });
@@ -313,6 +324,9 @@ fn unfitted(
                 0 => fit::Noise::Fixed(negligible),
                 _ => fitted,
             }
+        }
+        Noise::Deterministic if config.deterministic == Deterministic::Adaptive => {
+            fit::Noise::Fitted { prior: None, lower: negligible }
         }
         Noise::Deterministic => fit::Noise::Fixed(negligible),
         Noise::Known { sd } => {

@@ -6,6 +6,8 @@
 
 use super::fit::{Alone, Draft, FAMILY};
 use super::{Observed, Tail};
+use crate::space::key;
+use std::collections::HashSet;
 use std::sync::Arc;
 use unyoke_math::coregional::fit::Model;
 use unyoke_math::coregional::{Coregional, Hyper, Place};
@@ -16,8 +18,10 @@ use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::random::Rng;
 use unyoke_math::{Points, Result};
 
-/// Most rows of all outputs together that are modelled jointly: fits take the cube of their number.
-const MOST_ROWS: usize = 150;
+/// Most rows of all outputs together that a joint model is fitted to, which takes the cube of their
+/// number many times over, and most that it is conditioned on.
+const FIT_ROWS: usize = 150;
+const MOST_ROWS: usize = 500;
 
 /// Several objectives in one model, on standardised values.
 #[derive(Debug, Clone)]
@@ -145,10 +149,49 @@ impl Joint {
 
 /// Hyper-parameters of correlated outputs, if their values speak for that.
 fn believed(alone: &[&Alone], data: &[Data]) -> Option<Hyper> {
+    let (search, part) = (fit::Search::default(), thinned(data));
+    let own = |((one, part), all): ((&&Alone, &Data), &Data)| match part.len() == all.len() {
+        true => Ok(one.fit.clone()),
+        false => one.model.fit(part, None, &search),
+    };
+    let fits: Result<Vec<fit::Fit>> = alone.iter().zip(&part).zip(data).map(own).collect();
     let model = Model::new(alone.iter().map(|one| one.model.clone()).collect());
-    let fits: Vec<fit::Fit> = alone.iter().map(|one| one.fit.clone()).collect();
-    let fit = model.fit(data, &fits, None, &fit::Search::default()).ok()?;
+    let fit = model.fit(&part, &fits.ok()?, None, &search).ok()?;
     fit.is_preferred().then_some(fit.hyper)
+}
+
+/// At most [`FIT_ROWS`] rows of all outputs together: outputs with many rows give some up. Designs that
+/// other outputs have too say most about what they have in common, so they stay as far as there is room;
+/// the rest is evenly spread.
+fn thinned(data: &[Data]) -> Vec<Data> {
+    let most = most_of_each(&data.iter().map(Data::len).collect::<Vec<_>>(), FIT_ROWS);
+    let thin = |(k, one): (usize, &Data)| {
+        if one.len() <= most {
+            return one.clone();
+        }
+        let others = data.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, other)| other);
+        let shared: HashSet<Vec<u64>> =
+            others.flat_map(|other| other.points().rows().map(key)).collect();
+        let is_shared = |i: &usize| shared.contains(&key(one.points().row(*i)));
+        let (shared, rest): (Vec<usize>, Vec<usize>) = (0..one.len()).partition(is_shared);
+        let mut chosen = evenly_spread(&shared, most);
+        chosen.extend(evenly_spread(&rest, most - chosen.len()));
+        chosen.sort_unstable();
+        one.subset(&chosen)
+    };
+    data.iter().enumerate().map(thin).collect()
+}
+
+/// So many of `all`, or all.
+fn evenly_spread(all: &[usize], most: usize) -> Vec<usize> {
+    let count = most.min(all.len());
+    (0..count).map(|i| all[i * all.len() / count]).collect()
+}
+
+/// The largest number such that all of them have at most `total` together if none has more than that.
+fn most_of_each(counts: &[usize], total: usize) -> usize {
+    let sum = |most: usize| counts.iter().map(|count| (*count).min(most)).sum::<usize>();
+    (0..=total).rev().find(|most| sum(*most) <= total).unwrap_or(0)
 }
 
 /// Conditions each output on pending and failed evaluations as if they had returned what is expected
