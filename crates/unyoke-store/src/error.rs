@@ -125,6 +125,42 @@ pub enum Error {
         /// Who kept it locked, as far as that can be found out.
         holders: Vec<String>,
     },
+    /// Another program has the right to write to the journal file.
+    #[error(
+        "{location} is in use by {holder}; one program at a time may write to a journal file: stop \
+         that one, or wait until it ends (reading is possible meanwhile)"
+    )]
+    Locked {
+        /// Where the study is.
+        location: String,
+        /// Who has it: process, machine, and since when.
+        holder: String,
+    },
+    /// Another program took the right to write while this one stood still.
+    ///
+    /// What was to be written may or may not have been: read to find out.
+    #[error(
+        "{location} was taken over by {holder}, because this program gave no sign of life for a while"
+    )]
+    LockLost {
+        /// Where the study is.
+        location: String,
+        /// Who has it now: process, machine, and since when.
+        holder: String,
+    },
+    /// A program on another machine stopped while it was taking over the journal file.
+    #[error(
+        "{location} was being taken over by {holder}, which gives no sign of life; if you are sure \
+         that it is gone, remove the folder {}", folder.display()
+    )]
+    LockStuck {
+        /// Where the study is.
+        location: String,
+        /// Who was taking over: process, machine, and since when.
+        holder: String,
+        /// What to remove.
+        folder: PathBuf,
+    },
     /// The file is no longer where it was opened: written records would be lost.
     #[error("{} was moved, deleted or replaced while it was open", path.display())]
     Moved {
@@ -144,8 +180,9 @@ pub enum Error {
     },
     /// A file system shared between machines, where locks of SQLite cannot be relied upon.
     #[error(
-        "{} is on a network file system ({kind}); use a local disk, or PostgreSQL for many machines",
-        path.display()
+        "{} is on a network file system ({kind}), where SQLite can lose data; use a journal file \
+         there (store = \"file:{}\"), a local disk, or PostgreSQL",
+        path.display(), path.with_extension("journal").display()
     )]
     NetworkFileSystem {
         /// The file.
@@ -216,6 +253,7 @@ impl Error {
             self,
             Self::Conflict { .. }
                 | Self::Busy { .. }
+                | Self::LockLost { .. }
                 | Self::Unreachable { .. }
                 | Self::TimedOut { .. }
         )
