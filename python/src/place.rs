@@ -149,7 +149,8 @@ fn layout(location: &Location) -> Option<Layout> {
     match location {
         Location::File(path) | Location::Journal(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let is_shared = path.parent().is_some_and(|folder| network_file_system(folder).is_some());
+            let is_shared =
+                path.parent().is_some_and(|folder| network_file_system(folder).is_some());
             (!is_shared).then(|| Layout::new(path.with_extension("runs")))
         }
         Location::Postgres(_) => None,

@@ -46,7 +46,8 @@ pub(crate) fn identify(bytes: &[u8]) -> Opening {
     if bytes.starts_with(b"SQLite format 3") {
         return Opening::Other("it is an SQLite file, whose path is written without \"file:\"");
     }
-    let number = bytes.strip_prefix(JOURNAL.as_bytes()).and_then(|rest| rest.split(|b| *b == b'\n').next());
+    let number =
+        bytes.strip_prefix(JOURNAL.as_bytes()).and_then(|rest| rest.split(|b| *b == b'\n').next());
     let number = number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
     number.map_or(Opening::Other("it is not a journal file"), Opening::Newer)
 }

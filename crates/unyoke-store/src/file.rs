@@ -65,7 +65,8 @@ pub(crate) fn check_place(path: &Path) -> Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => check_writable(path, &metadata),
         Ok(metadata) => {
-            let reason = if metadata.is_dir() { "it is a folder" } else { "it is not a plain file" };
+            let reason =
+                if metadata.is_dir() { "it is a folder" } else { "it is not a plain file" };
             Err(Error::NotAStudy { path: path.to_path_buf(), reason: reason.to_owned() })
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {

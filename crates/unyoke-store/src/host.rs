@@ -22,7 +22,8 @@ pub(crate) struct Host {
 impl Host {
     /// The machine on which this process runs.
     pub(crate) fn this() -> Self {
-        let text = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+        let text =
+            |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let set = |name: &str| std::env::var(name).ok();
         let name = set(NAME).or_else(|| text("/proc/sys/kernel/hostname"));
         let name = name.or_else(|| set("HOSTNAME")).filter(|name| !name.is_empty());
@@ -163,7 +164,8 @@ mod tests {
     fn a_process_is_described_for_people() {
         let since = "2026-11-18T04:12:05Z".to_owned();
         let host = Host::named("node7");
-        let process = Process { pid: 4711, program: "unyoke".into(), since, ..Process::this(&host) };
+        let process =
+            Process { pid: 4711, program: "unyoke".into(), since, ..Process::this(&host) };
         let told = "process 4711 (unyoke) on node7, since 2026-11-18 04:12:05 UTC";
         assert_eq!(process.to_string(), told);
     }

@@ -143,7 +143,8 @@ impl JournalFile {
 
     /// The store of a path, which shares what others of this process know.
     fn at(path: &Path, settings: Settings) -> Result<Self> {
-        static KNOWN: Mutex<BTreeMap<(PathBuf, String), Weak<Shared>>> = Mutex::new(BTreeMap::new());
+        static KNOWN: Mutex<BTreeMap<(PathBuf, String), Weak<Shared>>> =
+            Mutex::new(BTreeMap::new());
         let path = resolved(path)?;
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| shared.strong_count() > 0);
@@ -388,8 +389,10 @@ impl Shared {
     /// Writes down until when leases last that were renewed. A computer that loses its power may forget
     /// it; then they end early.
     fn write_renewed(&self, renewed: &BTreeMap<u64, (u32, i64)>) -> io::Result<()> {
-        let rows: Vec<(u64, u32, i64)> =
-            renewed.iter().map(|(evaluation, (attempt, end))| (*evaluation, *attempt, *end)).collect();
+        let rows: Vec<(u64, u32, i64)> = renewed
+            .iter()
+            .map(|(evaluation, (attempt, end))| (*evaluation, *attempt, *end))
+            .collect();
         let text = serde_json::to_string(&rows)?;
         let sum = crc32fast::hash(text.as_bytes());
         let unfinished = self.folder.join(format!(".{RENEWED}"));
@@ -403,7 +406,11 @@ impl Shared {
         let (sum, text) = text.trim_end().split_once(' ')?;
         let is_whole = u32::from_str_radix(sum, 16).ok()? == crc32fast::hash(text.as_bytes());
         let rows: Vec<(u64, u32, i64)> = serde_json::from_str(text).ok().filter(|_| is_whole)?;
-        Some(rows.into_iter().map(|(evaluation, attempt, end)| (evaluation, (attempt, end))).collect())
+        Some(
+            rows.into_iter()
+                .map(|(evaluation, attempt, end)| (evaluation, (attempt, end)))
+                .collect(),
+        )
     }
 
     fn moved(&self) -> Error {
@@ -669,9 +676,162 @@ impl Backend for JournalFile {
 fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
         #[cfg(not(unix))]
         Err(_) => Ok(()),
         synced => synced,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+    use unyoke::Event;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn record(evaluation: u64) -> Record {
+        Event::Withdrawn { evaluation }.into()
+    }
+
+    fn records(count: u64) -> Vec<Record> {
+        (0..count).map(record).collect()
+    }
+
+    fn path(folder: &TempDir) -> PathBuf {
+        folder.path().join("study.journal")
+    }
+
+    /// A machine whose owners give no sign of life in the time of a test.
+    fn silent(host: &str) -> Settings {
+        let (beat, silence) = (Duration::from_secs(3600), Duration::from_millis(300));
+        let timing = Timing { beat, silence, patience: Duration::from_millis(50) };
+        Settings { host: Host::named(host), timing }
+    }
+
+    /// A machine whose owners give signs of life all the time, and wait long for those of others.
+    fn lively(host: &str) -> Settings {
+        let (beat, silence) = (Duration::from_millis(20), Duration::from_secs(60));
+        let timing = Timing { beat, silence, patience: Duration::from_millis(50) };
+        Settings { host: Host::named(host), timing }
+    }
+
+    impl JournalFile {
+        fn append(&self, at: u64) -> Result<()> {
+            self.append_with(at, &[record(at)], &Effects::default()).map(drop)
+        }
+    }
+
+    #[test]
+    fn of_writers_on_two_machines_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = JournalFile::create(&path(&folder), lively("a")).unwrap();
+        here.append(0).unwrap();
+        let there = JournalFile::open(&path(&folder), lively("b")).unwrap();
+        let refusal = there.append(1).unwrap_err();
+        let told = |holder: &str| holder.contains(" on a, since 20");
+        assert!(matches!(&refusal, Error::Locked { holder, .. } if told(holder)), "{refusal}");
+        here.append(1).unwrap();
+        assert_eq!(there.read(0).unwrap(), records(2), "it can read meanwhile");
+        drop(here);
+        there.append(2).unwrap();
+        assert_eq!(there.read(0).unwrap(), records(3));
+    }
+
+    #[test]
+    fn a_writer_that_stood_still_harms_nothing_and_acknowledges_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let sleeper = JournalFile::create(&path(&folder), silent("a")).unwrap();
+        sleeper.append(0).unwrap();
+        let other = JournalFile::open(&path(&folder), silent("b")).unwrap();
+        other.append(1).unwrap();
+        {
+            // It had just made sure that it has the right to write when it fell asleep.
+            let (mut slot, end) = (sleeper.shared.writer(), sleeper.shared.view().end);
+            let lines = text::write("", 1, &[record(77)]).unwrap();
+            let batch = Batch { records: lines, ..Batch::default() };
+            slot.as_mut().unwrap().append(&batch.bytes(1, 1).unwrap(), end).unwrap();
+            let lost = sleeper.shared.check_writer(&mut slot);
+            assert!(
+                matches!(&lost, Err(Error::LockLost { holder, .. }) if holder.contains(" on b,"))
+            );
+        }
+        other.append(2).unwrap();
+        for store in [&other, &sleeper, &JournalFile::open(&path(&folder), silent("c")).unwrap()] {
+            assert_eq!(store.read(0).unwrap(), records(3));
+        }
+        drop(other);
+        sleeper.append(3).unwrap();
+        assert_eq!(sleeper.read(0).unwrap(), records(4));
+    }
+
+    #[test]
+    fn whoever_is_taken_over_finds_out_before_it_writes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let sleeper = JournalFile::create(&path(&folder), silent("a")).unwrap();
+        sleeper.append(0).unwrap();
+        let lease = sleeper.claim(&Claim { evaluations: &[5], most: 1, owner: "ann", ttl: MINUTE });
+        let lease = lease.unwrap().remove(0);
+        let other = JournalFile::open(&path(&folder), lively("b"));
+        // It takes over by force: as people do who know better.
+        fs::remove_dir_all(&sleeper.shared.folder).unwrap();
+        let other = other.unwrap();
+        let taken = other.take_over(&lease, "bob", MINUTE).unwrap().unwrap();
+        assert_eq!(taken.attempt, 2);
+        let renew = || sleeper.renew(std::slice::from_ref(&lease), MINUTE);
+        assert!(matches!(renew(), Err(Error::Locked { .. })), "it did not know yet");
+        assert_eq!(renew(), Ok(vec![lease.clone()]), "the lease is lost as well");
+        assert!(matches!(sleeper.append(1), Err(Error::Locked { .. })));
+        other.append(1).unwrap();
+        assert_eq!(sleeper.append(1), Err(Error::Conflict { expected: 1, found: 2 }));
+    }
+
+    #[test]
+    fn renewed_leases_are_seen_by_others_and_outlast_the_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::by_hand();
+        let open = |host| {
+            let store = JournalFile::open(&path(&folder), silent(host)).unwrap();
+            store.with_clock(clock.clone())
+        };
+        let first = JournalFile::create(&path(&folder), silent("a")).unwrap();
+        first.append(0).unwrap();
+        let first = first.with_clock(clock.clone());
+        let wanted = Claim { evaluations: &[1, 2], most: 2, owner: "ann", ttl: MINUTE };
+        let leases = first.claim(&wanted).unwrap();
+        clock.advance(MINUTE / 2);
+        assert_eq!(first.renew(&leases[..1], MINUTE), Ok(vec![]));
+        clock.advance(MINUTE * 3 / 4);
+        let live = |store: &JournalFile| -> Vec<bool> {
+            store.leases().unwrap().iter().map(LeaseStatus::is_live).collect()
+        };
+        assert_eq!(live(&open("b")), [true, false]);
+        drop(first);
+        let second = open("b");
+        assert_eq!(live(&second), [true, false]);
+        assert_eq!(second.claim(&wanted).unwrap().len(), 1);
+        second.release(&leases[0]).unwrap();
+        assert_eq!(live(&open("c")), [false, true], "a renewal does not outlast the release");
+    }
+
+    #[test]
+    fn a_journal_behind_a_link_stays_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = JournalFile::create(&path(&folder), silent("a")).unwrap();
+        store.append(0).unwrap();
+        drop(store);
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(path(&folder), &link).unwrap();
+            fs::remove_dir_all(folder.path().join("study.journal.lock")).unwrap();
+            JournalFile::open(&link, silent("a")).unwrap().append(1).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            let direct = JournalFile::open(&path(&folder), silent("b")).unwrap();
+            assert_eq!(direct.read(0).unwrap(), records(2));
+        }
     }
 }

@@ -73,12 +73,7 @@ impl LeaseTable {
         changes
     }
 
-    fn claims_beside(
-        &self,
-        now: i64,
-        wanted: &Claim<'_>,
-        freed: &BTreeSet<u64>,
-    ) -> Vec<LastLease> {
+    fn claims_beside(&self, now: i64, wanted: &Claim<'_>, freed: &BTreeSet<u64>) -> Vec<LastLease> {
         let is_free = |evaluation: &u64| {
             let last = self.last.get(evaluation).and_then(|last| last.expires);
             freed.contains(evaluation) || last.is_none_or(|expires| expires <= now)

@@ -187,7 +187,8 @@ impl Lock {
     fn life(&self, owner: &Process, newest: &Newest) -> Life {
         match owner.life(&self.host) {
             Life::Runs
-                if owner.pid == std::process::id() && !held().contains(&self.path(newest.number)) =>
+                if owner.pid == std::process::id()
+                    && !held().contains(&self.path(newest.number)) =>
             {
                 Life::Ended
             }
@@ -279,7 +280,9 @@ impl Lock {
         match made {
             Ok(()) => Ok(true),
             // The second: somebody has just tidied up here.
-            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) =>
+            {
                 Ok(false)
             }
             // Some file systems cannot give a file two names.
@@ -437,7 +440,10 @@ fn has_two_names(_: &Path) -> bool {
 }
 
 fn cannot_link(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied | ErrorKind::TooManyLinks)
+    matches!(
+        error.kind(),
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied | ErrorKind::TooManyLinks
+    )
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -449,14 +455,19 @@ mod tests {
     use super::*;
     use tempfile::TempDir;
 
-    const QUICK: Timing = Timing {
+    /// Gives signs of life all the time, and waits for those of others until they must have come.
+    const LIVELY: Timing = Timing {
         beat: Duration::from_millis(20),
-        silence: Duration::from_millis(400),
+        silence: Duration::from_secs(60),
         patience: Duration::from_millis(50),
     };
 
-    /// No sign of life is given in the time of a test.
-    const SILENT: Timing = Timing { beat: Duration::from_secs(3600), ..QUICK };
+    /// Gives no sign of life in the time of a test, and soon takes others for dead.
+    const SILENT: Timing = Timing {
+        beat: Duration::from_secs(3600),
+        silence: Duration::from_millis(300),
+        patience: Duration::from_millis(50),
+    };
 
     fn lock(folder: &TempDir, host: &str, timing: Timing) -> Lock {
         Lock::new(folder.path().join("lock"), Host::named(host), timing)
@@ -505,7 +516,7 @@ mod tests {
     #[test]
     fn an_owner_on_another_machine_that_gives_signs_of_life_keeps_others_out() {
         let folder = tempfile::tempdir().unwrap();
-        let (here, there) = (lock(&folder, "a", QUICK), lock(&folder, "b", QUICK));
+        let (here, there) = (lock(&folder, "a", LIVELY), lock(&folder, "b", LIVELY));
         let (mut held, _) = here.acquire().unwrap();
         for _ in 0..3 {
             assert!(refusal(&there).contains(" on a, since "));
@@ -517,12 +528,12 @@ mod tests {
     #[test]
     fn a_silent_owner_on_another_machine_is_replaced_and_finds_out() {
         let folder = tempfile::tempdir().unwrap();
-        let (here, there) = (lock(&folder, "a", SILENT), lock(&folder, "b", QUICK));
+        let (here, there) = (lock(&folder, "a", SILENT), lock(&folder, "b", SILENT));
         let (mut sleeper, _) = here.acquire().unwrap();
         sleeper.get_ready().unwrap();
         let start = Instant::now();
         let (held, before) = there.acquire().unwrap();
-        assert!(start.elapsed() >= QUICK.silence);
+        assert!(start.elapsed() >= SILENT.silence);
         assert_eq!(before, Before::Unknown);
         assert!(!sleeper.is_ours().unwrap() && held.is_ours().unwrap());
         sleeper.release(Before::Complete);
@@ -533,7 +544,7 @@ mod tests {
     #[test]
     fn whoever_stopped_elsewhere_while_replacing_the_journal_is_left_to_people() {
         let folder = tempfile::tempdir().unwrap();
-        let (here, there) = (lock(&folder, "a", SILENT), lock(&folder, "b", QUICK));
+        let (here, there) = (lock(&folder, "a", SILENT), lock(&folder, "b", SILENT));
         kill(here.acquire().unwrap().0);
         let refused = there.acquire();
         assert!(matches!(&refused, Err(Refusal::Interrupted(owner)) if owner.contains(" on a,")));
@@ -586,7 +597,7 @@ mod tests {
     #[test]
     fn a_file_that_nobody_understands_is_watched_like_one_from_elsewhere() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = lock(&folder, "a", QUICK);
+        let lock = lock(&folder, "a", SILENT);
         fs::create_dir(&lock.folder).unwrap();
         for content in [&b""[..], b"{\"host\":", b"\xff\xfe\n"] {
             let number = lock.numbers().unwrap().into_iter().max().unwrap_or(0) + 1;

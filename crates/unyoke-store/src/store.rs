@@ -74,7 +74,9 @@ impl Store {
     pub fn create(location: &Location) -> Result<Self> {
         Ok(Self::new(match location {
             Location::File(path) => Kind::Sqlite(Sqlite::create(path)?),
-            Location::Journal(path) => Kind::Journal(JournalFile::create(path, Settings::default())?),
+            Location::Journal(path) => {
+                Kind::Journal(JournalFile::create(path, Settings::default())?)
+            }
             Location::Postgres(url) => Kind::Postgres(Postgres::create(url)?),
         }))
     }
