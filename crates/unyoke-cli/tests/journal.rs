@@ -57,20 +57,23 @@ fn a_study_in_a_journal_file_is_that_in_a_database() {
 #[test]
 fn while_a_run_writes_others_can_look_and_are_told_who_writes() {
     let place = waiting();
+    place.write("go", "");
+    place.text(&["run", "--cost", "10", "--no-report"]);
+    fs::remove_file(place.path("go")).unwrap();
     let mut child = running(&place);
-    assert_eq!(place.json(&["status"])["spent"], 0.0);
-    for reading in [&["front"][..], &["report"], &["export"], &["check"]] {
+    for reading in [&["status"][..], &["front"], &["report"], &["export"], &["check"]] {
         place.text(reading);
     }
+    let pending = (place.evaluations().len() - 1).to_string();
     let holder = format!("study.journal is in use by process {} (unyoke) on ", child.id());
-    for writing in [&["run"][..], &["tell", "0", "0.5"], &["ask"]] {
+    for writing in [&["run"][..], &["tell", &pending, "0.5"], &["ask"]] {
         let told = place.fails(writing, 4);
         assert!(told.contains(&holder) && told.contains(", since 20"), "{writing:?}: {told}");
     }
     place.write("go", "");
     assert!(child.wait().unwrap().success());
     assert_complete(&place);
-    place.text(&["ask"]);
+    assert_eq!(place.json(&["run", "--cost", "19"])["finished"], 1);
 }
 
 #[test]
