@@ -312,6 +312,7 @@ mod tests {
             Error::Unreachable { location: location(), reason: reason() },
             Error::TimedOut { location: location(), waited },
             busy(vec![]),
+            Error::LockLost { location: location(), holder: reason() },
             Error::Conflict { expected: 1, found: 2 },
         ] {
             assert!(passing.is_passing() && JournalError::from(passing.clone()).is_passing());
@@ -320,12 +321,22 @@ mod tests {
             Error::NoAccess { location: location(), reason: reason() },
             Error::Damaged { location: location(), reason: reason() },
             Error::NoStudy { location: location() },
+            Error::Locked { location: location(), holder: reason() },
+            Error::LockStuck { location: location(), holder: reason(), folder: PathBuf::new() },
             Error::Full { location: location() },
             Error::Moved { path: PathBuf::new() },
             Error::NewerRecord { found: 2, known: 1 },
         ] {
             assert!(!final_one.is_passing() && !JournalError::from(final_one.clone()).is_passing());
         }
+    }
+
+    #[test]
+    fn sqlite_on_a_network_file_system_is_refused_with_the_name_of_a_journal_file() {
+        let error = Error::NetworkFileSystem { path: "/home/ann/blade.db".into(), kind: "NFS" };
+        let told = error.to_string();
+        assert!(told.contains("network file system (NFS)"), "{told}");
+        assert!(told.contains("store = \"file:/home/ann/blade.journal\""), "{told}");
     }
 
     #[test]
