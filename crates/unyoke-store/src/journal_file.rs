@@ -1,7 +1,7 @@
 //! A study in a journal file, to which one program writes while any number read: for file systems
 //! that machines share, where SQLite cannot be used.
 //!
-//! Appending is writing a [`batch`](crate::batch) at the end and waiting for the disk. Before and
+//! Appending is writing a [`batch`] at the end and waiting for the disk. Before and
 //! after, the writer makes sure that it still has the right to write ([`lock`](crate::lock)) and that
 //! the path still leads to its file; only then is anything acknowledged.
 //!
