@@ -7,7 +7,7 @@ use unyoke_run::{
     Budget, Layout, MeasurementRun, Opened, RunSettings, StudyFile, apply_prices_and_wishes,
     difference, initial_config,
 };
-use unyoke_store::{Location, Store};
+use unyoke_store::{Location, Store, network_file_system};
 
 use crate::error::{Failure, Result};
 
@@ -143,12 +143,15 @@ fn begin(beginning: &Beginning, store: Store) -> Result<Study<Store>> {
     Ok(Study::create(problem.clone(), config, *seed, store)?)
 }
 
-/// `beam.runs` beside `beam.db`, as for the study file `beam.toml`.
+/// `beam.runs` beside `beam.db`, as for the study file `beam.toml`. None on network file systems, where
+/// locks of the system do not show who is alive.
 fn layout(location: &Location) -> Option<Layout> {
     match location {
-        Location::File(path) => {
+        Location::File(path) | Location::Journal(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            Some(Layout::new(path.with_extension("runs")))
+            let is_shared =
+                path.parent().is_some_and(|folder| network_file_system(folder).is_some());
+            (!is_shared).then(|| Layout::new(path.with_extension("runs")))
         }
         Location::Postgres(_) => None,
     }

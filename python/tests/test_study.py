@@ -1,6 +1,9 @@
 """Ask, tell and look, on memory, files and PostgreSQL."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -182,6 +185,34 @@ def test_a_file_is_opened_again(tmp_path, problem):
     both = uk.Study.open(path, problem)
     advance(again, 1)
     assert both.spent == again.spent, "what others write is seen"
+
+
+def test_a_journal_file_is_opened_again_and_written_by_one_process(tmp_path, problem):
+    place = f"file:{tmp_path / 'beam.journal'}"
+    with uk.Study.open(place, problem, seed=3) as study:
+        advance(study, 4)
+        spent = study.spent
+    again = uk.Study.open(place)
+    assert (again.spent, again.seed, again.store) == (spent, 3, place)
+    both = uk.Study.open(place, problem)
+    advance(again, 1)
+    assert both.spent == again.spent, "what others write is seen"
+    script = f"""
+import unyoke as uk
+study = uk.Study.open({place!r})
+print(study.spent)
+try:
+    study.ask()
+except uk.StoreError as error:
+    print(error)
+"""
+    other = [sys.executable, "-P", "-c", script]
+    spent, refusal = subprocess.check_output(other, text=True).splitlines()
+    assert float(spent) == again.spent
+    assert f"in use by process {os.getpid()} (" in refusal
+    again.close()
+    both.close()
+    assert subprocess.check_output(other, text=True).splitlines() == [spent]
 
 
 def test_postgres_keeps_studies(postgres, problem):

@@ -84,8 +84,10 @@ class Study:
     ) -> Study:
         """Opens a study, or begins it.
 
-        `store` is the path of a file, `postgres://user@host/database?study=NAME`, a study file
-        (`study.toml`), or None for a study that lasts as long as this object. Without a `problem` the
+        `store` is the path of a file, `file:PATH` of a journal file (for network file systems; one
+        process writes, from its first `ask` or `tell` until it closes the study),
+        `postgres://user@host/database?study=NAME`, a study file (`study.toml`), or None for a study
+        that lasts as long as this object. Without a `problem` the
         study must exist. With one it is begun if there is none; otherwise it must have been begun with
         the same problem, and costs and wishes are from now on those said here.
 

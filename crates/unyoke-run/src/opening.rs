@@ -75,7 +75,7 @@ impl StudyFile {
             return Err(Error::LeftOver { folder: self.runs.clone() });
         }
         let folder_of = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
-        if let Location::File(path) = &self.store {
+        if let Location::File(path) | Location::Journal(path) = &self.store {
             try_to_write(&folder_of(path))?;
         }
         try_to_write(&folder_of(&self.runs))

@@ -250,6 +250,7 @@ fn read(path: &Path, text: &str, root: &Table<'_>, found: &mut Findings) -> Stud
         store: match study.store {
             None => Location::File(beside(path, &folder, "db")),
             Some(Location::File(path)) => Location::File(folder.join(path)),
+            Some(Location::Journal(path)) => Location::Journal(folder.join(path)),
             Some(elsewhere) => elsewhere,
         },
         runs: beside(path, &folder, "runs"),

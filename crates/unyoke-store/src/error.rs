@@ -125,6 +125,42 @@ pub enum Error {
         /// Who kept it locked, as far as that can be found out.
         holders: Vec<String>,
     },
+    /// Another program has the right to write to the journal file.
+    #[error(
+        "{location} is in use by {holder}; one program at a time may write to a journal file: stop \
+         that one, or wait until it ends (reading is possible meanwhile)"
+    )]
+    Locked {
+        /// Where the study is.
+        location: String,
+        /// Who has it: process, machine, and since when.
+        holder: String,
+    },
+    /// Another program took the right to write while this one stood still.
+    ///
+    /// What was to be written may or may not have been: read to find out.
+    #[error(
+        "{location} was taken over by {holder}, because this program gave no sign of life for a while"
+    )]
+    LockLost {
+        /// Where the study is.
+        location: String,
+        /// Who has it now: process, machine, and since when.
+        holder: String,
+    },
+    /// A program on another machine stopped while it was taking over the journal file.
+    #[error(
+        "{location} was being taken over by {holder}, which gives no sign of life; if you are sure \
+         that it is gone, remove the folder {}", folder.display()
+    )]
+    LockStuck {
+        /// Where the study is.
+        location: String,
+        /// Who was taking over: process, machine, and since when.
+        holder: String,
+        /// What to remove.
+        folder: PathBuf,
+    },
     /// The file is no longer where it was opened: written records would be lost.
     #[error("{} was moved, deleted or replaced while it was open", path.display())]
     Moved {
@@ -144,8 +180,9 @@ pub enum Error {
     },
     /// A file system shared between machines, where locks of SQLite cannot be relied upon.
     #[error(
-        "{} is on a network file system ({kind}); use a local disk, or PostgreSQL for many machines",
-        path.display()
+        "{} is on a network file system ({kind}), where SQLite can lose data; use a journal file \
+         there (store = \"file:{}\"), a local disk, or PostgreSQL",
+        path.display(), path.with_extension("journal").display()
     )]
     NetworkFileSystem {
         /// The file.
@@ -216,6 +253,7 @@ impl Error {
             self,
             Self::Conflict { .. }
                 | Self::Busy { .. }
+                | Self::LockLost { .. }
                 | Self::Unreachable { .. }
                 | Self::TimedOut { .. }
         )
@@ -274,6 +312,7 @@ mod tests {
             Error::Unreachable { location: location(), reason: reason() },
             Error::TimedOut { location: location(), waited },
             busy(vec![]),
+            Error::LockLost { location: location(), holder: reason() },
             Error::Conflict { expected: 1, found: 2 },
         ] {
             assert!(passing.is_passing() && JournalError::from(passing.clone()).is_passing());
@@ -282,12 +321,22 @@ mod tests {
             Error::NoAccess { location: location(), reason: reason() },
             Error::Damaged { location: location(), reason: reason() },
             Error::NoStudy { location: location() },
+            Error::Locked { location: location(), holder: reason() },
+            Error::LockStuck { location: location(), holder: reason(), folder: PathBuf::new() },
             Error::Full { location: location() },
             Error::Moved { path: PathBuf::new() },
             Error::NewerRecord { found: 2, known: 1 },
         ] {
             assert!(!final_one.is_passing() && !JournalError::from(final_one.clone()).is_passing());
         }
+    }
+
+    #[test]
+    fn sqlite_on_a_network_file_system_is_refused_with_the_name_of_a_journal_file() {
+        let error = Error::NetworkFileSystem { path: "/home/ann/blade.db".into(), kind: "NFS" };
+        let told = error.to_string();
+        assert!(told.contains("network file system (NFS)"), "{told}");
+        assert!(told.contains("store = \"file:/home/ann/blade.journal\""), "{told}");
     }
 
     #[test]

@@ -2,13 +2,16 @@
 //! looked at here.
 
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
 /// The length of the smallest SQLite file.
 const SMALLEST: u64 = 512;
+
+/// What the first line of a journal file begins with.
+pub(crate) const JOURNAL: &str = "unyoke journal ";
 
 /// The path of a file that may exist, in full: the folder of a program may change, and names such as
 /// `:memory:` mean something else to SQLite.
@@ -27,8 +30,20 @@ pub(crate) fn check_existing(path: &Path) -> Result<()> {
         }
         _ => no_access(path, &error),
     })?;
+    check_no_journal(path)?;
     check_kind(path, &metadata)?;
     check_local(path, path)
+}
+
+/// Fails if this is a journal file, not one of SQLite.
+fn check_no_journal(path: &Path) -> Result<()> {
+    let mut beginning = [0; JOURNAL.len()];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    if read.is_err() || beginning != *JOURNAL.as_bytes() {
+        return Ok(());
+    }
+    let reason = "it is a journal file, whose path is written with \"file:\" before it".to_owned();
+    Err(Error::NotAStudy { path: path.to_path_buf(), reason })
 }
 
 /// Fails if no file can be made there and none that is there can be written to.
@@ -40,6 +55,24 @@ pub(crate) fn check_possible(path: &Path) -> Result<()> {
             let metadata = fs::metadata(folder).map_err(|error| no_access(folder, &error))?;
             check_writable(folder, &metadata)?;
             check_local(path, folder)
+        }
+        Err(error) => Err(no_access(path, &error)),
+    }
+}
+
+/// Fails if no file can be made there and none that is there can be written to, on any file system.
+pub(crate) fn check_place(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => check_writable(path, &metadata),
+        Ok(metadata) => {
+            let reason =
+                if metadata.is_dir() { "it is a folder" } else { "it is not a plain file" };
+            Err(Error::NotAStudy { path: path.to_path_buf(), reason: reason.to_owned() })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path);
+            let metadata = fs::metadata(folder).map_err(|error| no_access(folder, &error))?;
+            check_writable(folder, &metadata)
         }
         Err(error) => Err(no_access(path, &error)),
     }

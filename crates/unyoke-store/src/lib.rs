@@ -1,4 +1,5 @@
-//! Makes a study's journal durable: SQLite by default, PostgreSQL for many machines.
+//! Makes a study's journal durable: SQLite by default, a journal file on network file systems,
+//! PostgreSQL for many machines.
 //!
 //! A [`Store`] is a [`Journal`](unyoke::Journal), so a [`Study`](unyoke::Study) runs on it as it does
 //! in memory. Beside the journal it keeps leases, by which workers share out evaluations, and
@@ -11,7 +12,7 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("blade.db").to_string_lossy().into_owned();
-//! let location = Location::parse(&path)?; // a file, or postgres://user@host/database?study=blade
+//! let location = Location::parse(&path)?; // or file:…, or postgres://…?study=blade
 //! let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 9.0).build()?;
 //! let store = Store::create(&location)?;
 //! let mut study = Study::create(problem, Config::default(), 0, store.clone())?;
@@ -37,10 +38,15 @@ mod lease;
 mod text;
 mod schema;
 mod backend;
+mod lease_table;
 mod memory;
 mod file;
 mod holders;
 mod sqlite;
+mod host;
+mod lock;
+mod batch;
+mod journal_file;
 mod postgres;
 mod store;
 

@@ -1,4 +1,4 @@
-//! Where a study is kept: a file, or a name in a database. Nothing is opened here.
+//! Where a study is kept: a file of either kind, or a name in a database. Nothing is opened here.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::fmt;
@@ -13,14 +13,17 @@ use crate::error::{Error, Result};
 /// use unyoke_store::Location;
 ///
 /// assert!(matches!(Location::parse("blade.db")?, Location::File(_)));
+/// assert!(matches!(Location::parse("file:/home/ann/blade.journal")?, Location::Journal(_)));
 /// let team = Location::parse("postgres://ann:secret@db.example/lab?study=blade")?;
 /// assert_eq!(team.to_string(), "postgres://ann@db.example/lab?study=blade");
 /// # Ok::<(), unyoke_store::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// A file of its own, on this machine.
+    /// A file of its own, on a disk of this machine, which many programs may use at once.
     File(PathBuf),
+    /// A journal file, which may be on a network file system, and to which one program writes.
+    Journal(PathBuf),
     /// A name in a PostgreSQL database, which many machines may share.
     Postgres(PostgresUrl),
 }
@@ -32,8 +35,12 @@ pub struct PostgresUrl {
     study: String,
 }
 
+/// What the text of a journal file begins with, before a colon.
+const FILE: &str = "file";
+
 impl Location {
-    /// Understands the path of a file and `postgres://user@host/database?study=NAME`.
+    /// Understands the path of a file, `file:PATH` of a journal file, and
+    /// `postgres://user@host/database?study=NAME`.
     ///
     /// Special characters of password and name are written as in any URL: `%40` for `@`.
     pub fn parse(text: &str) -> Result<Self> {
@@ -45,11 +52,18 @@ impl Location {
         }
         match text.split_once("://") {
             Some(("postgres" | "postgresql", _)) => PostgresUrl::parse(text).map(Self::Postgres),
+            Some((FILE, _)) => Err(bad(text, "write file:PATH, without the slashes of a URL")),
             Some((scheme, _)) => {
                 let reason = "only postgres:// is known, and paths of files without a scheme";
                 Err(bad(&format!("{scheme}://…"), reason))
             }
-            None => Ok(Self::File(PathBuf::from(text))),
+            None => match text.split_once(':') {
+                Some((FILE, path)) if path.trim().is_empty() => {
+                    Err(bad(text, "it does not name the file: write file:PATH"))
+                }
+                Some((FILE, path)) => Ok(Self::Journal(PathBuf::from(path))),
+                _ => Ok(Self::File(PathBuf::from(text))),
+            },
         }
     }
 }
@@ -60,6 +74,7 @@ impl Location {
     pub fn with_password(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
+            Self::Journal(path) => format!("{FILE}:{}", path.display()),
             Self::Postgres(PostgresUrl { url, study }) => {
                 let separator = if url.contains('?') { '&' } else { '?' };
                 let study = utf8_percent_encode(study, NON_ALPHANUMERIC);
@@ -87,6 +102,7 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
+            Self::Journal(path) => write!(f, "{FILE}:{}", path.display()),
             Self::Postgres(url) => url.fmt(f),
         }
     }
@@ -188,8 +204,17 @@ mod tests {
 
     #[test]
     fn a_path_is_a_file() {
-        for path in ["blade.db", "/data/blade.db", "../a b/ü.db", ":memory:", "file:blade.db"] {
+        for path in ["blade.db", "/data/blade.db", "../a b/ü.db", ":memory:", "./file:blade.db"] {
             assert_eq!(Location::parse(path).unwrap(), Location::File(path.into()));
+        }
+    }
+
+    #[test]
+    fn a_journal_file_is_named_by_its_path() {
+        for path in ["blade.journal", "/data/blade.journal", "../a b/ü: 1"] {
+            let location = Location::parse(&format!("file:{path}")).unwrap();
+            assert_eq!(location, Location::Journal(path.into()));
+            assert_eq!(location.to_string(), format!("file:{path}"));
         }
     }
 
@@ -214,6 +239,7 @@ mod tests {
             "postgres://ann:hunter2@h/lab?study=s",
             "postgres://h/lab?study=a%26b%20\u{fc}&password=hunter2&connect_timeout=3",
             "blade.db",
+            "file:blade.journal",
         ] {
             let location = Location::parse(text).unwrap();
             assert_eq!(Location::parse(&location.with_password()).unwrap(), location);
@@ -241,6 +267,8 @@ mod tests {
         assert!(refusal("postgres://h/lab").contains("add ?study=NAME"));
         assert!(refusal("postgres://h/lab?study=").contains("add ?study=NAME"));
         assert!(refusal("mysql://h/lab").contains("only postgres:// is known"));
+        assert!(refusal("file:").contains("does not name the file"));
+        assert!(refusal("file:///data/blade").contains("write file:PATH"));
         assert!(refusal(" ").contains("empty"));
         assert!(refusal("a\0b").contains("NUL"));
         assert!(refusal("postgres://h/lab?study=%ff").contains("UTF-8"));

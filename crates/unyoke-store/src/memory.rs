@@ -1,14 +1,14 @@
 //! A store that lasts as long as the program: for tests, and for studies nobody needs to keep.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use unyoke::{Journal, JournalError, MemoryJournal, Record};
 
 use crate::backend::{Backend, Claim, Effects};
-use crate::clock::{Clock, microseconds};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::lease::{LateResult, Lease, LeaseState, LeaseStatus};
+use crate::lease::{LateResult, Lease, LeaseStatus};
+use crate::lease_table::{self, LastLease, LeaseTable};
 
 /// Everything in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -20,16 +20,8 @@ pub(crate) struct Memory {
 
 #[derive(Debug, Default)]
 struct Rest {
-    leases: BTreeMap<u64, Claimed>,
+    leases: LeaseTable,
     late: Vec<LateResult>,
-}
-
-/// The last lease of an evaluation.
-#[derive(Debug)]
-struct Claimed {
-    lease: Lease,
-    /// Microsecond at which it ends; `None` if it was given back.
-    expires: Option<i64>,
 }
 
 impl Memory {
@@ -50,63 +42,52 @@ impl Backend for Memory {
     fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {
         let mut rest = self.rest();
         self.journal.clone().append(at, records).map_err(refusal)?;
-        for evaluation in &effects.settled {
-            let last = rest.leases.get_mut(evaluation);
-            if let Some(last) = last.filter(|last| last.lease.owner == effects.owner) {
-                last.expires = None;
-            }
-        }
-        Ok(claim(&mut rest, self.clock.now(), &effects.claim()))
+        let changes = rest.leases.effects(self.clock.now(), effects);
+        let claimed = changes.iter().filter(|last| last.expires.is_some()).cloned().collect();
+        set(&mut rest, changes);
+        Ok(lease_table::leases(claimed))
     }
 
     fn claim(&self, wanted: &Claim<'_>) -> Result<Vec<Lease>> {
-        Ok(claim(&mut self.rest(), self.clock.now(), wanted))
+        let mut rest = self.rest();
+        let claims = rest.leases.claims(self.clock.now(), wanted);
+        set(&mut rest, claims.clone());
+        Ok(lease_table::leases(claims))
     }
 
     fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>> {
-        let (mut rest, now) = (self.rest(), self.clock.now());
-        let expires = Some(now.saturating_add(microseconds(ttl)));
-        let mut lost = leases.to_vec();
-        lost.retain(|lease| match held(&mut rest, lease) {
-            Some(last) => {
-                last.expires = expires;
-                false
-            }
-            None => true,
-        });
-        Ok(lost)
+        let mut rest = self.rest();
+        let (kept, expires) = (rest.leases.kept(leases), lease_table::end(self.clock.now(), ttl));
+        for Lease { evaluation, attempt, .. } in kept {
+            rest.leases.set_end(evaluation, attempt, expires);
+        }
+        Ok(rest.leases.lost(leases))
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {
-        if let Some(last) = held(&mut self.rest(), lease) {
-            last.expires = None;
-        }
+        let mut rest = self.rest();
+        let released = rest.leases.release(lease);
+        set(&mut rest, released);
         Ok(())
     }
 
     fn take_over(&self, lease: &Lease, owner: &str, ttl: Duration) -> Result<Option<Lease>> {
-        let (mut rest, now) = (self.rest(), self.clock.now());
-        let Some(last) = held(&mut rest, lease) else { return Ok(None) };
-        last.lease.attempt = last.lease.attempt.saturating_add(1);
-        last.lease.owner = owner.to_owned();
-        last.expires = Some(now.saturating_add(microseconds(ttl)));
-        Ok(Some(last.lease.clone()))
+        let mut rest = self.rest();
+        let expires = lease_table::end(self.clock.now(), ttl);
+        let taken = rest.leases.take_over(lease, owner, expires);
+        set(&mut rest, taken.clone());
+        Ok(taken.map(|last| last.lease))
     }
 
     fn release_owner(&self, owner: &str) -> Result<()> {
-        for last in self.rest().leases.values_mut().filter(|last| last.lease.owner == owner) {
-            last.expires = None;
-        }
+        let mut rest = self.rest();
+        let released = rest.leases.release_owner(owner);
+        set(&mut rest, released);
         Ok(())
     }
 
     fn leases(&self) -> Result<Vec<LeaseStatus>> {
-        let now = self.clock.now();
-        let status = |last: &Claimed| LeaseStatus {
-            lease: last.lease.clone(),
-            state: LeaseState::at(now, last.expires),
-        };
-        Ok(self.rest().leases.values().map(status).collect())
+        Ok(self.rest().leases.statuses(self.clock.now()))
     }
 
     fn keep_late(&self, late: &LateResult) -> Result<()> {
@@ -119,29 +100,8 @@ impl Backend for Memory {
     }
 }
 
-/// Claims, at microsecond `now`, what is free.
-fn claim(rest: &mut Rest, now: i64, wanted: &Claim<'_>) -> Vec<Lease> {
-    let expires = Some(now.saturating_add(microseconds(wanted.ttl)));
-    let is_free = |evaluation: &u64| {
-        let last = rest.leases.get(evaluation).and_then(|last| last.expires);
-        last.is_none_or(|expires| expires <= now)
-    };
-    let free = wanted.evaluations.iter().copied().filter(is_free).take(wanted.most);
-    let free: Vec<u64> = free.collect();
-    let mut take = |evaluation: u64| {
-        let last = rest.leases.get(&evaluation).map_or(0, |last| last.lease.attempt);
-        let (attempt, owner) = (last.saturating_add(1), wanted.owner.to_owned());
-        let lease = Lease { evaluation, attempt, owner };
-        rest.leases.insert(evaluation, Claimed { lease: lease.clone(), expires });
-        lease
-    };
-    free.into_iter().map(&mut take).collect()
-}
-
-/// The lease as it is kept, if it was neither given back nor followed by another.
-fn held<'a>(rest: &'a mut Rest, lease: &Lease) -> Option<&'a mut Claimed> {
-    let last = rest.leases.get_mut(&lease.evaluation)?;
-    (last.lease == *lease && last.expires.is_some()).then_some(last)
+fn set(rest: &mut Rest, changes: impl IntoIterator<Item = LastLease>) {
+    changes.into_iter().for_each(|last| rest.leases.set(last));
 }
 
 fn refusal(error: JournalError) -> Error {

@@ -9,6 +9,7 @@ use crate::backend::{Backend, Claim, Effects};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::file;
+use crate::journal_file::{self, JournalFile, Settings};
 use crate::lease::{LateResult, Lease, LeaseStatus, check_text};
 use crate::location::Location;
 use crate::memory::Memory;
@@ -21,6 +22,9 @@ use crate::sqlite::Sqlite;
 /// connection and take turns on it, so they may go to other threads. Threads that should not wait
 /// for each other, and other processes, open the same [`Location`] themselves. After a `fork`, too,
 /// a process opens its own.
+///
+/// A journal file has one program that writes. Its stores share the right to write, from the first
+/// thing they write until the last of them is dropped; those of other programs can only read.
 ///
 /// On PostgreSQL all calls block, and must not be made on a thread that runs asynchronous tasks.
 #[derive(Debug, Clone)]
@@ -43,6 +47,7 @@ struct Worker {
 enum Kind {
     Memory(Memory),
     Sqlite(Sqlite),
+    Journal(JournalFile),
     Postgres(Postgres),
 }
 
@@ -57,6 +62,7 @@ impl Store {
     pub fn open(location: &Location) -> Result<Self> {
         Ok(Self::new(match location {
             Location::File(path) => Kind::Sqlite(Sqlite::open(path)?),
+            Location::Journal(path) => Kind::Journal(JournalFile::open(path, Settings::default())?),
             Location::Postgres(url) => Kind::Postgres(Postgres::open(url)?),
         }))
     }
@@ -68,6 +74,9 @@ impl Store {
     pub fn create(location: &Location) -> Result<Self> {
         Ok(Self::new(match location {
             Location::File(path) => Kind::Sqlite(Sqlite::create(path)?),
+            Location::Journal(path) => {
+                Kind::Journal(JournalFile::create(path, Settings::default())?)
+            }
             Location::Postgres(url) => Kind::Postgres(Postgres::create(url)?),
         }))
     }
@@ -77,6 +86,7 @@ impl Store {
     pub fn check_creatable(location: &Location) -> Result<()> {
         match location {
             Location::File(path) => file::check_possible(&file::full(path)?),
+            Location::Journal(path) => journal_file::check_creatable(path),
             Location::Postgres(url) => Postgres::check_creatable(url),
         }
     }
@@ -87,6 +97,7 @@ impl Store {
         let kind = match self.kind {
             Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock)),
             Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock)),
+            Kind::Journal(journal) => Kind::Journal(journal.with_clock(clock)),
             postgres @ Kind::Postgres(_) => postgres,
         };
         Self { kind, ..self }
@@ -98,6 +109,9 @@ impl Store {
     ///
     /// [`Store::claim`] then hands out the lease that came with an evaluation. Whoever stops
     /// working without having claimed all it asked for calls [`Store::release_owner`].
+    ///
+    /// In a journal file only one program can work: for the others this fails with
+    /// [`Error::Locked`](crate::Error::Locked).
     ///
     /// ```
     /// use std::time::Duration;
@@ -115,6 +129,9 @@ impl Store {
     /// ```
     pub fn work_as(&self, owner: &str, ttl: Duration) -> Result<()> {
         check_text("owner", owner)?;
+        if let Kind::Journal(journal) = &self.kind {
+            journal.prepare_to_write()?;
+        }
         *self.worker() = Some(Worker { owner: owner.to_owned(), ttl, asked: Vec::new() });
         Ok(())
     }
@@ -275,6 +292,7 @@ impl Store {
         match &self.kind {
             Kind::Memory(memory) => memory,
             Kind::Sqlite(sqlite) => sqlite,
+            Kind::Journal(journal) => journal,
             Kind::Postgres(postgres) => postgres,
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// A line to be kept.
-    fn new(position: i64, text: String) -> Self {
+    pub(crate) fn new(position: i64, text: String) -> Self {
         let checksum = Some(checksum(position, &text));
         Self { position, text, checksum }
     }

@@ -3,7 +3,7 @@
 
 mod places;
 
-use places::{File, Memory, Place, Postgres, measured, parts, record, told};
+use places::{File, JournalFile, Memory, Place, Postgres, measured, parts, record, told};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use unyoke::{Config, Design, Event, FORMAT, Journal, JournalError, Problem, Record, Study};
@@ -16,6 +16,7 @@ macro_rules! promises {
     ($($name:ident)*) => {
         mod memory { $(#[test] fn $name() { super::$name::<super::Memory>(); })* }
         mod sqlite { $(#[test] fn $name() { super::$name::<super::File>(); })* }
+        mod journal { $(#[test] fn $name() { super::$name::<super::JournalFile>(); })* }
         mod postgres { $(#[test] fn $name() { super::$name::<super::Postgres>(); })* }
     };
 }

@@ -5,7 +5,7 @@
 
 mod places;
 
-use places::{File, Place, Postgres, Shared, parts, record};
+use places::{File, JournalFile, Place, Postgres, Shared, parts, record};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -154,6 +154,17 @@ fn eight_processes_lose_nothing_in_a_database() {
 #[test]
 fn killed_writers_lose_nothing_in_a_file() {
     killed_writers_lose_nothing(File::new(), 40);
+}
+
+#[test]
+fn killed_writers_lose_nothing_in_a_journal_file() {
+    killed_writers_lose_nothing(JournalFile::new(), 40);
+}
+
+#[test]
+#[ignore = "takes minutes: the long form of the test before"]
+fn killed_500_times_writers_lose_nothing_in_a_journal_file() {
+    killed_writers_lose_nothing(JournalFile::new(), 500);
 }
 
 #[test]

@@ -106,7 +106,9 @@ fn store(entry: &Entry<'_>, found: &mut Findings) -> Option<Location> {
     let location = Location::parse(entry.text(found)?);
     let refuse = |error: unyoke_store::Error| {
         let diagnostic = Diagnostic::new(entry.place(), error.to_string()).label("not a place");
-        found.add(diagnostic.help("store = \"postgres://user@host/database?study=NAME\""));
+        found.add(diagnostic.help(
+            "store = \"NAME.db\", \"file:NAME.journal\" or \"postgres://user@host/database?study=NAME\"",
+        ));
     };
     location.map_err(refuse).ok()
 }

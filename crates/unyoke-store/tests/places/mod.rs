@@ -125,6 +125,51 @@ impl Shared for File {
     }
 }
 
+/// A journal file in a temporary folder.
+pub(crate) struct JournalFile {
+    folder: TempDir,
+    clock: Clock,
+}
+
+impl JournalFile {
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("study.journal")
+    }
+
+    /// The folder of its lock.
+    pub(crate) fn lock(&self) -> std::path::PathBuf {
+        self.folder.path().join("study.journal.lock")
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        Location::Journal(self.path())
+    }
+}
+
+impl Place for JournalFile {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), clock: Clock::by_hand() }
+    }
+
+    fn create(&self) -> Store {
+        Store::create(&self.location()).unwrap().with_clock(self.clock.clone())
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.location()).unwrap().with_clock(self.clock.clone())
+    }
+
+    fn pass(&self, time: Duration) {
+        self.clock.advance(time);
+    }
+}
+
+impl Shared for JournalFile {
+    fn text(&self) -> String {
+        self.location().to_string()
+    }
+}
+
 /// A name in the database that tests are given.
 pub(crate) struct Postgres {
     study: String,
