@@ -244,3 +244,35 @@ impl Member {
         Ok(self.model.means_with_gradient(x, &factors, gradient)?[self.output])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke_math::sobol;
+
+    fn data(points: &Points) -> Data {
+        let values: Vec<f64> = points.rows().map(|x| x[0]).collect();
+        Data::new(points, &values).unwrap()
+    }
+
+    #[test]
+    fn outputs_with_many_rows_give_up_some_but_keep_what_they_share() {
+        let few = sobol::cube(2, 20, 1).unwrap();
+        let mut many = few.clone();
+        sobol::cube(2, 300, 2).unwrap().rows().for_each(|x| many.push(x).unwrap());
+        let [first, second] = &thinned(&[data(&many), data(&few)])[..] else { panic!("two") };
+        assert_eq!((first.len(), second.len()), (FIT_ROWS - 20, 20));
+        let kept: HashSet<Vec<u64>> = first.points().rows().map(key).collect();
+        assert!(few.rows().all(|x| kept.contains(&key(x))));
+    }
+
+    #[test]
+    fn nothing_is_left_out_where_there_is_room() {
+        assert_eq!(most_of_each(&[100, 40], 150), 150);
+        assert_eq!(most_of_each(&[100, 60], 150), 90);
+        assert_eq!(most_of_each(&[100, 100, 100], 150), 50);
+        let points = sobol::cube(2, 60, 1).unwrap();
+        let part = thinned(&[data(&points), data(&points)]);
+        assert!(part.iter().all(|one| one.len() == 60));
+    }
+}

@@ -85,6 +85,16 @@ fn objectives_that_follow_each_other_are_modelled_together_and_better() {
 }
 
 #[test]
+fn objectives_stay_together_when_one_has_more_values_than_are_fitted() {
+    let [_, expensive] = conflicting();
+    let many = Seen::new("cheap", 240, 1, wave);
+    let joint = model(&[&many, &expensive], &learned()).joint.unwrap();
+    assert_eq!(joint.model.len(), 254, "all values count");
+    let [(_, r)] = joint.correlations()[..] else { panic!("one pair") };
+    assert!(r < -0.9, "{r}");
+}
+
+#[test]
 fn objectives_that_have_nothing_in_common_stay_apart() {
     let cheap = Seen::new("cheap", 40, 1, wave);
     let other = Seen::new("other", 14, 2, |x| (4.0 * (x[0] - x[1])).cos() + x[1]);
@@ -95,7 +105,7 @@ fn objectives_that_have_nothing_in_common_stay_apart() {
 fn one_objective_too_many_values_or_known_hyper_parameters_leave_models_apart() {
     let [cheap, mut expensive] = conflicting();
     assert!(model(&[&cheap], &learned()).joint.is_none());
-    let many = Seen::new("cheap", 240, 1, wave);
+    let many = Seen::new("cheap", 490, 1, wave);
     assert!(model(&[&many, &expensive], &learned()).joint.is_none());
     let known =
         crate::KnownHyper { lengthscales: vec![0.4], outputscale: 2.0, noise: 0.0, mean: 0.0 };

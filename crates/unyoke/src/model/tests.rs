@@ -2,7 +2,7 @@
 
 use super::fit::{FIT_DESIGNS, MODEL_DESIGNS};
 use super::*;
-use crate::config::{LengthscalePrior, Lengthscales};
+use crate::config::{Deterministic, LengthscalePrior, Lengthscales};
 use crate::problem::GammaPrior;
 use unyoke_math::random::Rng;
 use unyoke_math::sobol;
@@ -219,4 +219,26 @@ fn the_inputs_of_a_categorical_parameter_share_a_length_scale_in_new_studies() {
     // Studies that were begun earlier go on as they were.
     let separate = scales(LengthscalePrior::Separate);
     assert!(separate[1] > 1.5 * separate[3], "{separate:?}");
+}
+
+/// The noise variance of the model of a deterministic objective, standardised.
+fn adapted_noise(f: impl Fn(&[f64]) -> f64, deterministic: Deterministic) -> f64 {
+    let points = sobol::cube(2, 60, 3).unwrap();
+    let values: Vec<f64> = points.rows().map(f).collect();
+    let output = Output::maximise("f");
+    let config = Config { deterministic, ..Config::default() };
+    let model = Model::fit(&[observed(&output, &points, &values)], &config).unwrap();
+    assert!(model.objectives[0].notes.is_empty(), "{:?}", model.objectives[0].notes);
+    model.objectives[0].gp.noise()
+}
+
+#[test]
+fn models_follow_smooth_functions_closely_and_others_as_far_as_they_can() {
+    assert!(adapted_noise(smooth, Deterministic::Adaptive) < 1e-5);
+    // Digits that no model of the design can know, a fiftieth of the deviation.
+    let rough = |x: &[f64]| smooth(x) + 0.02 * (1e4 * (x[0] + x[1])).sin();
+    let noise = adapted_noise(rough, Deterministic::Adaptive);
+    assert!((2e-5..2e-3).contains(&noise), "{noise}");
+    assert_eq!(adapted_noise(rough, Deterministic::Interpolated), 1e-6);
+    assert_eq!(adapted_noise(rough, Deterministic::Smoothed), 1e-4);
 }
