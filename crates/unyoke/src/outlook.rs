@@ -298,8 +298,7 @@ impl<'a> Prospect<'a> {
             if belief.known.is_some() {
                 self.means[k] = belief.predict(x)?.mean;
             } else if !self.moved.contains(&k) {
-                belief.gp.query_into(x, &mut self.queries[k])?;
-                self.means[k] = self.queries[k].prediction().mean;
+                self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
             if let (Some(twin), None) = (self.twin, &belief.known) {
                 self.means[k] = self.compared.modelled_means(k)[twin];

@@ -25,6 +25,8 @@ pub(super) struct Arrival {
 /// Whose fixed objectives have their derivatives taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) enum Tracked {
+    /// Nobody's: only the value is wanted.
+    Nothing,
     #[default]
     Candidate,
     /// The candidate's, and the levels of all designs.
@@ -233,11 +235,19 @@ impl Sweep {
 
 impl Frame {
     fn tracks_level(&self, design: u32) -> bool {
-        self.tracked != Tracked::Candidate || design == self.own
+        match self.tracked {
+            Tracked::Nothing => false,
+            Tracked::Candidate => design == self.own,
+            Tracked::Levels | Tracked::All => true,
+        }
     }
 
     fn tracks_edge(&self, design: u32) -> bool {
-        self.tracked == Tracked::All || design == self.own
+        match self.tracked {
+            Tracked::Nothing => false,
+            Tracked::Candidate | Tracked::Levels => design == self.own,
+            Tracked::All => true,
+        }
     }
 }
 
@@ -292,8 +302,8 @@ fn count(
 
 /// The lines that `line` takes the place of; `None` if it is nowhere above all of `nodes`.
 fn covered_by(nodes: &[Node], line: Line) -> Option<Covered> {
-    let start = nodes.iter().position(|node| node.line.slope >= line.slope);
-    let start = start.unwrap_or(nodes.len());
+    // They stand by increasing slope. Counting all is quicker than to guess where to stop.
+    let start = nodes.iter().map(|node| usize::from(node.line.slope < line.slope)).sum();
     let mut covered = Covered { start, end: start };
     match (start.checked_sub(1).map(|i| nodes[i].line), nodes.get(start).map(|node| node.line)) {
         // Parallel: the higher one stays, the first of equals.

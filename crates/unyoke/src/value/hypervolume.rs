@@ -150,9 +150,15 @@ impl<'a> Work<'a> {
             return Ok(f64::NEG_INFINITY);
         }
         let (moved, lines) = (self.prospect.moved().len(), self.prospect.slopes(0).len());
-        self.sums.clear([moved * lines, self.gains.len()]);
-        for i in 0..moved {
-            self.add_movement(i)?;
+        match gradient {
+            Some(_) => {
+                self.sums.clear([moved * lines, self.gains.len()]);
+                (0..moved).try_for_each(|i| self.add_movement(i))?;
+            }
+            None => {
+                self.sums.clear([0, 0]);
+                (0..moved).try_for_each(|i| self.add_value(i))?;
+            }
         }
         if let Some(gradient) = gradient {
             self.write_gradient(x, gradient)?;
@@ -173,6 +179,17 @@ impl<'a> Work<'a> {
         own.iter_mut().zip(self.gain.slopes()).for_each(|(sum, by)| *sum += aligned * by);
         let means = self.sums.by[MEANS].iter_mut().zip(self.gain.means());
         means.for_each(|(sum, by)| *sum += aligned * by);
+        Ok(())
+    }
+
+    /// The same without derivatives.
+    fn add_value(&mut self, i: usize) -> Result<()> {
+        let (k, slopes) = (self.prospect.moved()[i], self.prospect.slopes(i));
+        let gain = self.gains[k].value(slopes, self.prospect.means(), &mut self.gain)?;
+        if gain.scaled > 0.0 {
+            let aligned = self.sums.align(gain.log_scale);
+            self.sums.gain += aligned * gain.scaled;
+        }
         Ok(())
     }
 
