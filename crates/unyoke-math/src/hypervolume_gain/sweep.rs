@@ -302,8 +302,8 @@ fn count(
 
 /// The lines that `line` takes the place of; `None` if it is nowhere above all of `nodes`.
 fn covered_by(nodes: &[Node], line: Line) -> Option<Covered> {
-    // They stand by increasing slope. Counting all is quicker than to guess where to stop.
-    let start = nodes.iter().map(|node| usize::from(node.line.slope < line.slope)).sum();
+    let start = nodes.iter().position(|node| node.line.slope >= line.slope);
+    let start = start.unwrap_or(nodes.len());
     let mut covered = Covered { start, end: start };
     match (start.checked_sub(1).map(|i| nodes[i].line), nodes.get(start).map(|node| node.line)) {
         // Parallel: the higher one stays, the first of equals.

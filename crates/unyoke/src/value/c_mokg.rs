@@ -13,7 +13,7 @@ use super::vector::{self, Observed};
 use super::{Acquisition, Evaluator, Scalarised, Sums};
 use crate::choices::Choice;
 use crate::model::{Model, Place};
-use crate::outlook::Prospect;
+use crate::outlook::{Prospect, SharedProspect};
 use unyoke_math::Result;
 use unyoke_math::envelope::{Envelope, HeightOrder, Slopes};
 use unyoke_math::success::Success;
@@ -91,9 +91,19 @@ impl Acquisition for CMokg<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
+        self.evaluator_beside(option, &mut None)
+    }
+
+    fn evaluator_beside<'s>(
+        &'s self,
+        option: usize,
+        shared: &mut Option<SharedProspect<'s>>,
+    ) -> Evaluator<'s> {
         let gain: Evaluator<'_> = match &self.options[option] {
             Form::One(objective) => {
-                let mut work = Work::new(self, *objective);
+                let compared = &*self.shared.compared;
+                let prospect = Prospect::shared(compared, *objective, shared);
+                let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
             Form::Several(observed) => vector::evaluator(&self.shared, observed),
@@ -132,7 +142,7 @@ const MEANS: usize = 1;
 struct Work<'a> {
     shared: &'a Scalarised<'a>,
     orders: &'a [HeightOrder],
-    prospect: Prospect<'a>,
+    prospect: SharedProspect<'a>,
     /// The weight vectors in the order in which they are added up.
     sequence: Vec<usize>,
     /// Σ_k λ_k β_kj, where several objectives move.
@@ -143,11 +153,10 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(c_mokg: &'a CMokg<'a>, objective: usize) -> Self {
+    fn new(c_mokg: &'a CMokg<'_>, prospect: SharedProspect<'a>) -> Self {
         let shared = &c_mokg.shared;
-        let prospect = Prospect::new(&shared.compared, objective);
         let mut sequence: Vec<usize> = (0..shared.weights.len()).collect();
-        if let [first, _, ..] = prospect.moved() {
+        if let [first, _, ..] = prospect.borrow().moved() {
             let weight = |q: usize| shared.weights.row(q)[*first];
             sequence.sort_by(|a, b| weight(*a).total_cmp(&weight(*b)));
         }
@@ -166,29 +175,31 @@ impl<'a> Work<'a> {
     /// Log of the gain at `x`, averaged over the weight vectors.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
         self.wants_gradient = gradient.is_some();
-        self.prospect.look(x)?;
-        if self.prospect.is_still() {
+        let prospect = self.prospect.clone();
+        prospect.borrow_mut().look(x)?;
+        let prospect = &*prospect.borrow();
+        if prospect.is_still() {
             return Ok(f64::NEG_INFINITY);
         }
         // Of what is only compared nobody asks for derivatives.
         self.sums.clear(match gradient {
             Some(_) => {
                 let lines = self.shared.intercepts.dim();
-                [self.prospect.moved().len() * lines, self.shared.objectives()]
+                [prospect.moved().len() * lines, self.shared.objectives()]
             }
             None => [0, 0],
         });
-        self.add_weight_vectors()?;
+        self.add_weight_vectors(prospect)?;
         if let Some(gradient) = gradient {
             let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
-            gradient.copy_from_slice(&self.prospect.pull_back(x, slopes, means)?);
+            gradient.copy_from_slice(&prospect.pull_back(x, slopes, means)?);
             gradient.iter_mut().for_each(|g| *g /= *gain);
         }
         Ok(self.sums.log_mean(self.shared.weights.len()))
     }
 
-    fn add_weight_vectors(&mut self) -> Result<()> {
-        let Self { shared, orders, prospect, sequence, combined, envelope, sums, .. } = self;
+    fn add_weight_vectors(&mut self, prospect: &Prospect<'_>) -> Result<()> {
+        let Self { shared, orders, sequence, combined, envelope, sums, .. } = self;
         // Where one objective moves, slopes are the same for all weight vectors, up to a factor.
         let common = match prospect.moved() {
             [objective] => Some((*objective, Slopes::new(prospect.slopes(0))?)),
