@@ -243,7 +243,7 @@ impl<'h> Engine<'h> {
             Algorithm::HvkgExact => match &step.stakes {
                 Some(stakes) => {
                     let compared = Arc::new(Compared::new(model, set)?);
-                    Box::new(self.hypervolume(compared, &stakes.reference)?)
+                    Box::new(self.hypervolume(compared, step, &stakes.reference)?)
                 }
                 // One objective has no volume but that of the best value.
                 None => Box::new(CMokg::new(shared()?, &self.choices())?),
@@ -298,7 +298,7 @@ impl<'h> Engine<'h> {
         let compared = shared.compared();
         let utilities = self.c_mokg_of(model, shared)?;
         let Some(stakes) = &step.stakes else { return Ok(utilities) };
-        let hypervolume = Box::new(self.hypervolume(compared, &stakes.reference)?);
+        let hypervolume = Box::new(self.hypervolume(compared, step, &stakes.reference)?);
         let parts: [(Box<dyn Acquisition + 'a>, f64); 2] =
             [(utilities, 0.0), (hypervolume, self.utility_of_volume(stakes).ln())];
         Ok(Box::new(Blend { parts: parts.into() }))
@@ -308,6 +308,7 @@ impl<'h> Engine<'h> {
     fn hypervolume<'a>(
         &self,
         compared: Arc<Compared<'a>>,
+        step: &Step,
         reference: &[f64],
     ) -> Result<Hypervolume<'a>> {
         let objective = |k: &usize| match compared.model.place(*k) {
@@ -316,8 +317,8 @@ impl<'h> Engine<'h> {
         };
         let objectives = |c: &Choice| c.outputs.iter().filter_map(objective).collect::<Vec<_>>();
         let measured: Vec<Vec<usize>> = self.choices().iter().map(objectives).collect();
-        let extent = Extent { reference, seed: self.seed(VOLUME) };
-        Ok(Hypervolume::new(compared, &extent, &measured)?)
+        let extent = Extent { set: &step.set, reference, seed: self.seed(VOLUME) };
+        Ok(Hypervolume::beside(compared, &extent, &measured)?)
     }
 
     /// What a unit of standardised hypervolume counts in units of utility.

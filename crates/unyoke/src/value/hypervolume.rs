@@ -17,15 +17,12 @@
 mod together;
 
 use super::{Acquisition, Evaluator, Sums};
-#[cfg(test)]
 use crate::model::Model;
 use crate::outlook::{Compared, Prospect, SharedProspect};
 use std::sync::Arc;
 use together::Together;
-#[cfg(test)]
-use unyoke_math::Points;
 use unyoke_math::hypervolume_gain::{self, HypervolumeGain, JointHypervolumeGain};
-use unyoke_math::{Result, sobol};
+use unyoke_math::{Points, Result, sobol};
 
 /// Directions for more objectives than can be integrated over exactly, drawn anew at each step.
 const DIRECTIONS: usize = 16;
@@ -51,6 +48,8 @@ enum Form {
 
 /// What volumes are counted over.
 pub(crate) struct Extent<'a> {
+    /// The designs that are compared.
+    pub(crate) set: &'a Points,
     /// From where volumes count, standardised.
     pub(crate) reference: &'a [f64],
     /// From which directions and nodes are drawn.
@@ -65,14 +64,23 @@ pub(crate) fn is_computable(measured: usize, objectives: usize) -> bool {
 impl<'a> Hypervolume<'a> {
     /// For measurements of these objectives.
     pub(crate) fn new(
+        model: &'a Model,
+        extent: &Extent<'_>,
+        measured: &[Vec<usize>],
+    ) -> Result<Self> {
+        Self::beside(Arc::new(Compared::new(model, extent.set)?), extent, measured)
+    }
+
+    /// The same where another function compares the same designs.
+    pub(crate) fn beside(
         compared: Arc<Compared<'a>>,
         extent: &Extent<'_>,
         measured: &[Vec<usize>],
     ) -> Result<Self> {
-        let Extent { reference, seed } = *extent;
+        let Extent { set, reference, seed } = *extent;
         let model = compared.model;
         let objectives = model.objectives.len();
-        let means = model.means(&compared.designs)?;
+        let means = model.means(set)?;
         let gain = |m: usize| match objectives <= EXACT_OBJECTIVES {
             true => HypervolumeGain::new(&means, m, reference),
             false => {
@@ -99,8 +107,7 @@ impl<'a> Hypervolume<'a> {
     /// Each objective alone.
     pub(crate) fn one_by_one(model: &'a Model, set: &Points, reference: &[f64]) -> Result<Self> {
         let measured: Vec<Vec<usize>> = (0..model.objectives.len()).map(|m| vec![m]).collect();
-        let compared = Arc::new(Compared::new(model, set)?);
-        Self::new(compared, &Extent { reference, seed: 0 }, &measured)
+        Self::new(model, &Extent { set, reference, seed: 0 }, &measured)
     }
 }
 
