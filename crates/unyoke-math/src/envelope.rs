@@ -67,16 +67,121 @@ pub struct LineGradient {
 pub struct Envelope {
     /// Intercepts by increasing slope.
     heights: Vec<f64>,
-    /// Lines worth a closer look: their positions in the order of slopes.
-    promising: Vec<usize>,
-    /// Lines on the envelope, likewise.
-    kept: Vec<usize>,
-    /// The same lines by their own numbers.
+    /// Lines worth a closer look, by increasing slope.
+    promising: Vec<Line>,
+    /// Those of them that are steeper than the highest, and those that are less steep.
+    stairs: [Vec<Line>; 2],
+    /// Lines on the envelope.
+    kept: Vec<Line>,
+    /// The same lines by their numbers.
     lines: Vec<usize>,
     /// Break points: `breaks[k]` lies between `lines[k]` and `lines[k + 1]`.
     breaks: Vec<f64>,
     /// φ(c)/e^(log_scale) at each break point.
     densities: Vec<f64>,
+}
+
+/// The line height + slope · Z.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    number: usize,
+    height: f64,
+    slope: f64,
+}
+
+impl Line {
+    /// Whether it comes after another one by slope, ties by number.
+    #[inline(always)]
+    fn is_after(&self, other: &Self) -> bool {
+        self.slope > other.slope || (self.slope == other.slope && self.ties_after(other))
+    }
+
+    #[cold]
+    fn ties_after(&self, other: &Self) -> bool {
+        self.slope.total_cmp(&other.slope).then(self.number.cmp(&other.number)).is_gt()
+    }
+}
+
+/// The order by intercept of lines that stay where they are, which many vectors of slopes can share.
+/// One more line, the last, comes with each of them.
+///
+/// Lines that matter are found in one pass from the highest down, without sorting by slope.
+#[derive(Debug, Clone, Default)]
+pub struct HeightOrder {
+    /// Numbers and intercepts, highest first.
+    lines: Vec<(usize, f64)>,
+    /// Magnitude of the intercepts.
+    size: u64,
+}
+
+/// Slopes of lines, found to be finite.
+#[derive(Debug, Clone, Copy)]
+pub struct Slopes<'a> {
+    values: &'a [f64],
+    scale: f64,
+    least: f64,
+    most: f64,
+}
+
+impl<'a> Slopes<'a> {
+    /// Fails unless all of them are finite.
+    pub fn new(values: &'a [f64]) -> Result<Self> {
+        let size = magnitude(values);
+        if size >= f64::INFINITY.to_bits() {
+            check_finite("slopes of the lines", values)?;
+        }
+        let least = values.iter().fold(f64::INFINITY, |least, v| least.min(*v));
+        let most = values.iter().fold(f64::NEG_INFINITY, |most, v| most.max(*v));
+        Ok(Self { values, scale: unit_scale(size), least, most })
+    }
+}
+
+impl HeightOrder {
+    /// Sorts all lines but the last by their intercepts, which must be finite.
+    pub fn new(intercepts: &[f64]) -> Result<Self> {
+        check_finite("intercepts of the lines", intercepts)?;
+        let mut lines: Vec<(usize, f64)> = intercepts.iter().copied().enumerate().collect();
+        lines.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Ok(Self { lines, size: magnitude(intercepts) })
+    }
+
+    /// The gain of the sorted lines and a last one with intercept `own`, slopes times `factor` ≥ 0.
+    ///
+    /// The same as [`SlopeOrder::gain`], to the last bit, unless intercepts differ by more than 300
+    /// orders of magnitude: then another one of parallel lines may be said to be on the envelope.
+    ///
+    /// ```
+    /// use unyoke_math::envelope::{Envelope, HeightOrder, Slopes};
+    ///
+    /// // max(0, Z) has expectation φ(0).
+    /// let order = HeightOrder::new(&[0.0])?;
+    /// let gain = order.gain(0.0, Slopes::new(&[0.0, 1.0])?, 1.0, &mut Envelope::default())?;
+    /// assert!((gain.value() - 0.398_942_280_401_432_7).abs() < 1e-15);
+    /// # Ok::<(), unyoke_math::Error>(())
+    /// ```
+    pub fn gain(
+        &self,
+        own: f64,
+        slopes: Slopes<'_>,
+        factor: f64,
+        envelope: &mut Envelope,
+    ) -> Result<Gain> {
+        check_shape("slopes of the lines", self.lines.len() + 1, slopes.values.len())?;
+        check_finite("intercepts of the lines", &[own])?;
+        check_factor(factor)?;
+        envelope.climb_stairs(&self.lines, own, slopes);
+        let scale = unit_scale(self.size.max(magnitude(&[own])));
+        envelope.build(slopes.scale, scale);
+        Ok(envelope.gain(factor))
+    }
+}
+
+fn check_factor(factor: f64) -> Result<()> {
+    if factor.is_finite() && factor >= 0.0 {
+        return Ok(());
+    }
+    let must = "finite and not negative";
+    Err(Error::OutOfRange { what: "factor of the slopes", value: factor, must })
 }
 
 impl SlopeOrder {
@@ -160,12 +265,10 @@ impl SlopeOrder {
         if size >= f64::INFINITY.to_bits() {
             check_finite("intercepts of the lines", intercepts)?;
         }
-        if !(factor.is_finite() && factor >= 0.0) {
-            let must = "finite and not negative";
-            return Err(Error::OutOfRange { what: "factor of the slopes", value: factor, must });
-        }
-        envelope.build(self, intercepts, unit_scale(size));
-        Ok(envelope.gain(self, intercepts, factor))
+        check_factor(factor)?;
+        envelope.preselect(self, intercepts);
+        envelope.build(self.scale, unit_scale(size));
+        Ok(envelope.gain(factor))
     }
 }
 
@@ -175,44 +278,43 @@ impl Envelope {
         &self.lines
     }
 
-    /// Keeps the lines that are the maximum somewhere, by increasing slope.
+    /// Keeps those of the promising lines that are the maximum somewhere, by increasing slope.
     ///
     /// Whether a line stays depends on the order of two crossings, (a₀ − a₁)/(b₁ − b₀) and
     /// (a₁ − a₂)/(b₂ − b₁), which is decided without dividing. Multiplying all slopes by a positive
     /// factor changes nothing here.
-    fn build(&mut self, order: &SlopeOrder, intercepts: &[f64], scale: f64) {
-        self.heights.clear();
-        self.heights.extend(order.order.iter().map(|&j| intercepts[j]));
-        self.preselect();
-        let line = |i: usize| (scale * self.heights[i], order.scale * order.slopes[i]);
+    fn build(&mut self, slope_scale: f64, scale: f64) {
+        let scaled = |line: &Line| (scale * line.height, slope_scale * line.slope);
         self.kept.clear();
-        for &i in &self.promising {
-            let (a2, b2) = line(i);
-            if let Some(&top) = self.kept.last()
-                && line(top).1 == b2
+        for line in &self.promising {
+            let (a2, b2) = scaled(line);
+            if let Some(top) = self.kept.last()
+                && scaled(top).1 == b2
             {
                 // Parallel: the higher one stays, the first of equals.
-                if line(top).0 >= a2 {
+                if scaled(top).0 >= a2 {
                     continue;
                 }
                 self.kept.pop();
             }
-            while let [.., below, top] = self.kept[..] {
-                let ((a0, b0), (a1, b1)) = (line(below), line(top));
+            while let [.., below, top] = &self.kept[..] {
+                let ((a0, b0), (a1, b1)) = (scaled(below), scaled(top));
                 if (a0 - a1) * (b2 - b1) < (a1 - a2) * (b1 - b0) {
                     break;
                 }
                 self.kept.pop();
             }
-            self.kept.push(i);
+            self.kept.push(*line);
         }
         self.lines.clear();
-        self.lines.extend(self.kept.iter().map(|&i| order.order[i]));
+        self.lines.extend(self.kept.iter().map(|line| line.number));
     }
 
     /// Passes over most lines cheaply: where Z > 0 the maximum is the highest line or a steeper
     /// one, and none of these can be it while a still steeper one is as high; likewise for Z < 0.
-    fn preselect(&mut self) {
+    fn preselect(&mut self, order: &SlopeOrder, intercepts: &[f64]) {
+        self.heights.clear();
+        self.heights.extend(order.order.iter().map(|&j| intercepts[j]));
         self.promising.clear();
         let Some(&first) = self.heights.first() else { return };
         let (mut highest, mut best) = (0, first);
@@ -221,37 +323,92 @@ impl Envelope {
                 (highest, best) = (i, height);
             }
         }
+        let line =
+            |i: usize, height: f64| Line { number: order.order[i], height, slope: order.slopes[i] };
         let mut record = f64::NEG_INFINITY;
         for (i, &height) in self.heights[..highest].iter().enumerate() {
             if height > record {
                 record = height;
-                self.promising.push(i);
+                self.promising.push(line(i, height));
             }
         }
-        self.promising.push(highest);
+        self.promising.push(line(highest, best));
         let steeper = self.promising.len();
         record = f64::NEG_INFINITY;
         for (i, &height) in self.heights.iter().enumerate().skip(highest + 1).rev() {
             if height > record {
                 record = height;
-                self.promising.push(i);
+                self.promising.push(line(i, height));
             }
         }
         self.promising[steeper..].reverse();
     }
 
-    fn gain(&mut self, order: &SlopeOrder, intercepts: &[f64], factor: f64) -> Gain {
+    /// Finds the same lines without sorting by slope. From the highest line down, a line matters
+    /// where Z > 0 if it is steeper than all before it, and where Z < 0 if it is less steep; of lines
+    /// equally high, only the last or the first by slope does.
+    fn climb_stairs(&mut self, sorted: &[(usize, f64)], own: f64, slopes: Slopes<'_>) {
+        let Slopes { values, least, most, .. } = slopes;
+        let line =
+            |&(number, height): &(usize, f64)| Line { number, height, slope: values[number] };
+        let own = Line { number: sorted.len(), height: own, slope: values[sorted.len()] };
+        let (higher, lower) = sorted.split_at(sorted.partition_point(|(_, h)| *h >= own.height));
+        let mut lines = higher.iter().map(line).chain([own]).chain(lower.iter().map(line));
+        let [steeper, flatter] = &mut self.stairs;
+        steeper.clear();
+        flatter.clear();
+        let Some(mut top) = lines.next() else { return };
+        let (mut last, mut first) = (top, top);
+        // Below this no line matters: the steepest and the least steep are found.
+        let mut bottom = f64::NEG_INFINITY;
+        for line in lines {
+            if line.height < bottom {
+                break;
+            }
+            if line.is_after(&last) {
+                if steeper.last().is_some_and(|end| end.height == line.height) {
+                    steeper.pop();
+                }
+                steeper.push(line);
+                last = line;
+            } else if first.is_after(&line) {
+                if line.height == top.height {
+                    // The first by slope of the highest ones is the top.
+                    if steeper.is_empty() {
+                        steeper.push(top);
+                    }
+                    top = line;
+                } else {
+                    if flatter.last().is_some_and(|end| end.height == line.height) {
+                        flatter.pop();
+                    }
+                    flatter.push(line);
+                }
+                first = line;
+            } else {
+                continue;
+            }
+            if last.slope >= most && first.slope <= least {
+                bottom = line.height;
+            }
+        }
+        self.promising.clear();
+        self.promising.extend(flatter.iter().rev());
+        self.promising.push(top);
+        self.promising.extend_from_slice(steeper);
+    }
+
+    fn gain(&mut self, factor: f64) -> Gain {
         self.breaks.clear();
         self.densities.clear();
         // Halves of differences cannot overflow.
-        let rise =
-            |pair: &[usize]| factor * (0.5 * order.slopes[pair[1]] - 0.5 * order.slopes[pair[0]]);
-        let drop = |pair: &[usize]| 0.5 * intercepts[pair[0]] - 0.5 * intercepts[pair[1]];
-        let crossing = |(kept, lines): (&[usize], &[usize])| match rise(kept) {
-            rise if rise > 0.0 => drop(lines) / rise,
+        let rise = |pair: &[Line]| factor * (0.5 * pair[1].slope - 0.5 * pair[0].slope);
+        let drop = |pair: &[Line]| 0.5 * pair[0].height - 0.5 * pair[1].height;
+        let crossing = |pair: &[Line]| match rise(pair) {
+            rise if rise > 0.0 => drop(pair) / rise,
             _ => f64::INFINITY,
         };
-        self.breaks.extend(self.kept.windows(2).zip(self.lines.windows(2)).map(crossing));
+        self.breaks.extend(self.kept.windows(2).map(crossing));
         let nearest = self.breaks.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
         if nearest > FARTHEST {
             return Gain { scaled: 0.0, log_scale: 0.0 };
@@ -262,7 +419,7 @@ impl Envelope {
             if exponent > NEGLIGIBLE { 0.0 } else { FRAC_1_SQRT_TAU * (-exponent).exp() }
         };
         self.densities.extend(self.breaks.iter().map(density));
-        let term = |((pair, c), density): ((&[usize], &f64), &f64)| match *density {
+        let term = |((pair, c), density): ((&[Line], &f64), &f64)| match *density {
             0.0 => 0.0,
             density => 2.0 * (rise(pair) * (density * normal::tail_excess_ratio(c.abs()))),
         };
@@ -350,6 +507,21 @@ mod tests {
         SlopeOrder::new(b).unwrap().gain(a, 1.0, &mut Envelope::default()).unwrap()
     }
 
+    /// The same by the order of the intercepts, with the last line apart.
+    fn assert_same_by_height(lines: &[(f64, f64)], factor: f64) {
+        let (a, b): (Vec<f64>, Vec<f64>) = lines.iter().copied().unzip();
+        let Some((own, fixed)) = a.split_last() else { return };
+        let mut by_slope = Envelope::default();
+        let expected = SlopeOrder::new(&b).unwrap().gain(&a, factor, &mut by_slope).unwrap();
+        let mut by_height = Envelope::default();
+        let (order, slopes) = (HeightOrder::new(fixed).unwrap(), Slopes::new(&b).unwrap());
+        let found = order.gain(*own, slopes, factor, &mut by_height).unwrap();
+        let bits = |gain: Gain| (gain.scaled.to_bits(), gain.log_scale.to_bits());
+        assert_eq!(bits(found), bits(expected), "{lines:?}");
+        assert_eq!(by_height.lines(), by_slope.lines(), "{lines:?}");
+        assert!(by_height.gradient().eq(by_slope.gradient()), "{lines:?}");
+    }
+
     fn largest(a: &[f64]) -> f64 {
         a.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
@@ -393,6 +565,45 @@ mod tests {
         let expected = brute_force(&a, &b) - largest(&a);
         let error = (found.value() - expected).abs();
         assert!(error <= 1e-12 * scale, "{} is {error:e} off {expected}", found.value());
+    }
+
+    proptest! {
+        #[test]
+        fn orders_by_height_and_by_slope_give_the_same_bits(
+            lines in prop_oneof![
+                lines(-3.0..3.0f64),
+                lines((-2..3i32).prop_map(f64::from)),
+                lines(prop_oneof![Just(0.0), Just(-0.0), Just(1e100), Just(1e-100), -1.0..1.0f64]),
+            ],
+            factor in 0.0..2.0f64,
+        ) {
+            assert_same_by_height(&lines, factor);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_there_twice_is_taken_alike_by_both_orders() {
+        let mut rng = crate::random::Rng::new(8, 0);
+        for _ in 0..500 {
+            let mut lines: Vec<(f64, f64)> =
+                (0..20).map(|_| (rng.normal(), rng.normal())).collect();
+            lines.push(lines[rng.below(20)]);
+            assert_same_by_height(&lines, 1.0);
+        }
+    }
+
+    #[test]
+    fn misshapen_lines_are_refused_by_the_order_of_heights_too() {
+        let order = HeightOrder::new(&[0.0, 1.0]).unwrap();
+        let gain = |own: f64, slopes: &[f64], factor: f64| {
+            order.gain(own, Slopes::new(slopes)?, factor, &mut Envelope::default())
+        };
+        assert!(gain(0.5, &[1.0, 2.0, 3.0], 1.0).is_ok());
+        assert!(gain(0.5, &[1.0, 2.0], 1.0).is_err());
+        assert!(gain(f64::NAN, &[1.0, 2.0, 3.0], 1.0).is_err());
+        assert!(gain(0.5, &[1.0, f64::INFINITY, 3.0], 1.0).is_err());
+        assert!(gain(0.5, &[1.0, 2.0, 3.0], -1.0).is_err());
+        assert!(HeightOrder::new(&[f64::NAN]).is_err());
     }
 
     proptest! {

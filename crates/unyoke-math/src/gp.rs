@@ -231,6 +231,20 @@ impl Gp {
         Ok(())
     }
 
+    /// Posterior mean at `x`, in O(n): a query that knows no variance, only what [`Gp::gradient`] of
+    /// the mean needs.
+    pub fn query_mean(&self, x: &[f64], query: &mut Query) -> Result<f64> {
+        self.kernel.check_point(x)?;
+        self.kernel.scale_point_into(x, &mut query.scaled);
+        query.covariances.resize(self.len(), 0.0);
+        query.slopes.resize(self.len(), 0.0);
+        let Query { scaled, covariances, slopes, .. } = query;
+        self.inputs.covariances_and_slopes(&self.kernel, scaled, covariances, slopes);
+        query.mean = self.mean + dot(&query.covariances, &self.alpha);
+        query.variance = f64::NAN;
+        Ok(query.mean)
+    }
+
     /// Gradient in x of `a` · mean + `b` · variance at the point of `query`.
     pub fn gradient(&self, query: &Query, a: f64, b: f64) -> Vec<f64> {
         let mut gradient = vec![0.0; self.dim()];

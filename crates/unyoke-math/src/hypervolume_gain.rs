@@ -82,6 +82,7 @@ struct Orthant {
 pub struct Work {
     sweep: Sweep,
     total: Total,
+    wants_derivatives: bool,
 }
 
 /// A sum of gains and their derivatives, all in units of e^(log_scale).
@@ -155,6 +156,17 @@ impl HypervolumeGain {
     /// The expected gain when a candidate with these `means` joins the designs and its observation
     /// moves them with these `slopes`, the candidate's own last. `work` then has the derivatives.
     pub fn gain(&self, slopes: &[f64], means: &[f64], work: &mut Work) -> Result<Gain> {
+        work.wants_derivatives = true;
+        self.evaluate(slopes, means, work)
+    }
+
+    /// The same gain without derivatives, more quickly.
+    pub fn value(&self, slopes: &[f64], means: &[f64], work: &mut Work) -> Result<Gain> {
+        work.wants_derivatives = false;
+        self.evaluate(slopes, means, work)
+    }
+
+    fn evaluate(&self, slopes: &[f64], means: &[f64], work: &mut Work) -> Result<Gain> {
         check_shape("slopes of the designs and the candidate", self.designs + 1, slopes.len())?;
         check_shape("means of the candidate", self.objectives, means.len())?;
         check_finite("means of the candidate", means)?;
@@ -162,7 +174,10 @@ impl HypervolumeGain {
         if slope_size >= f64::INFINITY.to_bits() {
             check_finite("slopes of the designs and the candidate", slopes)?;
         }
-        work.total.clear(slopes.len(), means.len());
+        match work.wants_derivatives {
+            true => work.total.clear(slopes.len(), means.len()),
+            false => work.total.clear(0, 0),
+        }
         match &self.form {
             Form::Exact(axes, arrangement) => {
                 let own = Newcomer { corner: axes.corner(means), slopes, slope_size };
@@ -185,9 +200,13 @@ impl HypervolumeGain {
     }
 
     fn add_ray(&self, ray: &Ray, own: &Newcomer<'_>, reach: &Reach, work: &mut Work) {
-        let Work { sweep, total } = work;
-        let Some(sum) = ray.arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
+        let tracked = if work.wants_derivatives { Tracked::Candidate } else { Tracked::Nothing };
+        let Work { sweep, total, .. } = work;
+        let Some(sum) = ray.arrangement.sweep(own, tracked, sweep) else { return };
         let factor = total.add(sum.gain);
+        if !work.wants_derivatives {
+            return;
+        }
         total.means[self.moving] += sum.add_slopes(factor, &mut total.slopes);
         let by_level: f64 = sum.fixed_slopes(factor).map(|slope| slope.level).sum();
         // In this order, nothing over- or underflows that the result does not.
@@ -199,9 +218,17 @@ impl HypervolumeGain {
 }
 
 fn add_exact(axes: &Axes, arrangement: &Arrangement, own: &Newcomer<'_>, work: &mut Work) {
-    let Work { sweep, total } = work;
-    let Some(sum) = arrangement.sweep(own, Tracked::Candidate, sweep) else { return };
+    // With edges, areas are added up in another order where the candidate's is told apart.
+    let tracked = match axes.edge.is_none() && !work.wants_derivatives {
+        true => Tracked::Nothing,
+        false => Tracked::Candidate,
+    };
+    let Work { sweep, total, .. } = work;
+    let Some(sum) = arrangement.sweep(own, tracked, sweep) else { return };
     let factor = total.add(sum.gain);
+    if !work.wants_derivatives {
+        return;
+    }
     total.means[axes.height] += sum.add_slopes(factor, &mut total.slopes);
     for slope in sum.fixed_slopes(factor) {
         total.means[axes.level] += slope.level;
@@ -238,7 +265,7 @@ fn on_the_sphere(point: &[f64]) -> [f64; 3] {
 
 impl Work {
     /// Derivatives of the last gain in the slopes, the candidate's own last, in units of its
-    /// e^(log_scale): those of its logarithm are these over its `scaled`.
+    /// e^(log_scale): those of its logarithm are these over its `scaled`. Empty after a value alone.
     pub fn slopes(&self) -> &[f64] {
         &self.total.slopes
     }

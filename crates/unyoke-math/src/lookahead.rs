@@ -148,6 +148,39 @@ impl<'a> Lookahead<'a> {
         Ok(())
     }
 
+    /// Looks at the first `count` points of an earlier view of the same process, whatever was about to
+    /// be observed then, and after them at `points`. Of the former only the covariances are computed
+    /// anew. There are no gradients in the points of such a view.
+    pub fn view_again(
+        &self,
+        earlier: &View,
+        count: usize,
+        points: &[f64],
+        view: &mut View,
+    ) -> Result<()> {
+        let count = count.min(earlier.means.len());
+        check_shape(
+            "kernel of an earlier view",
+            earlier.means.len() * self.gp.len(),
+            earlier.kernel.len(),
+        )?;
+        self.view(points, view)?;
+        view.means.splice(..0, earlier.means[..count].iter().copied());
+        view.covariances.splice(..0, std::iter::repeat_n(0.0, count));
+        if let Some(at) = &self.at {
+            let (dim, n, kernel) = (self.gp.dim(), self.gp.len(), self.gp.kernel());
+            let again = &mut view.covariances[..count];
+            for (j, c) in again.iter_mut().enumerate() {
+                *c = squared_distance(&earlier.scaled[j * dim..(j + 1) * dim], &at.scaled);
+            }
+            kernel.family().values(kernel.variance(), again);
+            for (j, c) in again.iter_mut().enumerate() {
+                *c -= dot(&earlier.kernel[j * n..(j + 1) * n], &at.beta);
+            }
+        }
+        Ok(())
+    }
+
     /// Chain rule: adds to `gradient`, shaped as the points of `view`, the gradient in them of a
     /// quantity with the given derivatives, and to `pulled` what there is for the gradient in x.
     pub fn pull_back(
@@ -301,6 +334,29 @@ mod tests {
             Lookahead::still(&gp).view(&points, &mut view).unwrap();
             assert!((view.means()[4] - joint.means()[4]).abs() < 1e-12);
             assert_eq!(view.covariances(), [0.0; 5]);
+        }
+    }
+
+    #[test]
+    fn points_seen_again_look_as_if_seen_for_the_first_time() {
+        let mut rng = Rng::new(4, 0);
+        for n in [0, 1, 13] {
+            let gp = process(&mut rng, n);
+            let (points, x) = (uniform(&mut rng, 21), uniform(&mut rng, 3));
+            let mut earlier = View::default();
+            Lookahead::still(&gp).view(&points[..15], &mut earlier).unwrap();
+            for ahead in [Lookahead::new(&gp, &x).unwrap(), Lookahead::still(&gp)] {
+                let (mut first, mut again) = (View::default(), View::default());
+                let shown = [&points[..12], &points[15..]].concat();
+                ahead.view(&shown, &mut first).unwrap();
+                ahead.view_again(&earlier, 4, &points[15..], &mut again).unwrap();
+                assert_eq!(again.means(), first.means());
+                assert_eq!(again.covariances(), first.covariances());
+                let adjoint = ViewAdjoint { means: &[1.0; 6], covariances: &[0.0; 6] };
+                let mut gradient = vec![0.0; 18];
+                let pulled = &mut Pulled::default();
+                assert!(ahead.pull_back(&again, adjoint, &mut gradient, pulled).is_err());
+            }
         }
     }
 

@@ -250,9 +250,14 @@ pub fn best(optima: Vec<Optimum>) -> Option<Optimum> {
 /// Indices of the `count` largest values, largest first, ties by position; NaN comes last.
 pub fn largest(values: &[f64], count: usize) -> Vec<usize> {
     let key = |i: usize| if values[i].is_nan() { f64::NEG_INFINITY } else { values[i] };
+    let by_size = |i: &usize, j: &usize| key(*j).total_cmp(&key(*i)).then(i.cmp(j));
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&i, &j| key(j).total_cmp(&key(i)));
+    // Of many only the largest need to be in order.
+    if 0 < count && count < values.len() {
+        order.select_nth_unstable_by(count - 1, by_size);
+    }
     order.truncate(count);
+    order.sort_unstable_by(by_size);
     order
 }
 
@@ -307,6 +312,22 @@ mod tests {
 
     fn tight() -> Stopping {
         Stopping { iterations: 500, gradient: 1e-10, gain: 1e-16 }
+    }
+
+    #[test]
+    fn the_largest_are_those_of_a_stable_sort_whatever_their_number() {
+        let mut rng = crate::random::Rng::new(5, 0);
+        for n in [0, 1, 2, 30, 200] {
+            let value = |i: usize| if i % 7 == 3 { f64::NAN } else { 0.0 };
+            let values: Vec<f64> =
+                (0..n).map(|i| value(i) + (5.0 * rng.uniform()).floor()).collect();
+            let key = |i: usize| if values[i].is_nan() { f64::NEG_INFINITY } else { values[i] };
+            let mut sorted: Vec<usize> = (0..n).collect();
+            sorted.sort_by(|&i, &j| key(j).total_cmp(&key(i)));
+            for count in 0..n + 2 {
+                assert_eq!(largest(&values, count), sorted[..count.min(n)]);
+            }
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::history::{Evaluation, History, Status};
 use crate::model::subset::distinct;
 use crate::model::{Joint, Model, ModelNote, Place};
+use crate::outlook::Compared;
 use crate::plan::{self, Allowed, Planned, is_payable};
 use crate::problem::{Cost, Noise, Problem};
 use crate::recommend::predicted_pareto_set;
@@ -40,6 +41,7 @@ use crate::value::{Acquisition, Reordered, Scalarised};
 use crate::weights;
 use pending::promising;
 use stakes::Stakes;
+use std::sync::Arc;
 use unyoke_math::Points;
 use unyoke_math::optimize::largest;
 use unyoke_math::random::seed_for;
@@ -239,7 +241,10 @@ impl<'h> Engine<'h> {
         Ok(match self.config().algorithm {
             Algorithm::Auto => self.utilities_and_volume(model, step)?,
             Algorithm::HvkgExact => match &step.stakes {
-                Some(stakes) => Box::new(self.hypervolume(model, step, &stakes.reference)?),
+                Some(stakes) => {
+                    let compared = Arc::new(Compared::new(model, set)?);
+                    Box::new(self.hypervolume(compared, step, &stakes.reference)?)
+                }
                 // One objective has no volume but that of the best value.
                 None => Box::new(CMokg::new(shared()?, &self.choices())?),
             },
@@ -266,7 +271,14 @@ impl<'h> Engine<'h> {
 
     /// Gains of decision makers with the utilities of the user.
     fn c_mokg<'a>(&self, model: &'a Model, step: &Step) -> Result<Box<dyn Acquisition + 'a>> {
-        let shared = Scalarised::new(model, &step.set, &step.weights)?;
+        self.c_mokg_of(model, Scalarised::new(model, &step.set, &step.weights)?)
+    }
+
+    fn c_mokg_of<'a>(
+        &self,
+        model: &'a Model,
+        shared: Scalarised<'a>,
+    ) -> Result<Box<dyn Acquisition + 'a>> {
         Ok(match &model.worth {
             Some(worth) => Box::new(UtilityKg::new(shared, worth, &self.choices())?),
             None => Box::new(CMokg::new(shared, &self.choices())?),
@@ -282,9 +294,11 @@ impl<'h> Engine<'h> {
         model: &'a Model,
         step: &Step,
     ) -> Result<Box<dyn Acquisition + 'a>> {
-        let utilities = self.c_mokg(model, step)?;
+        let shared = Scalarised::new(model, &step.set, &step.weights)?;
+        let compared = shared.compared();
+        let utilities = self.c_mokg_of(model, shared)?;
         let Some(stakes) = &step.stakes else { return Ok(utilities) };
-        let hypervolume = Box::new(self.hypervolume(model, step, &stakes.reference)?);
+        let hypervolume = Box::new(self.hypervolume(compared, step, &stakes.reference)?);
         let parts: [(Box<dyn Acquisition + 'a>, f64); 2] =
             [(utilities, 0.0), (hypervolume, self.utility_of_volume(stakes).ln())];
         Ok(Box::new(Blend { parts: parts.into() }))
@@ -293,18 +307,18 @@ impl<'h> Engine<'h> {
     /// Gains of hypervolume of each choice, of which each gives objectives only.
     fn hypervolume<'a>(
         &self,
-        model: &'a Model,
+        compared: Arc<Compared<'a>>,
         step: &Step,
         reference: &[f64],
     ) -> Result<Hypervolume<'a>> {
-        let objective = |k: &usize| match model.place(*k) {
+        let objective = |k: &usize| match compared.model.place(*k) {
             Place::Objective(m) => Some(m),
             Place::Constraint(_) => None,
         };
         let objectives = |c: &Choice| c.outputs.iter().filter_map(objective).collect::<Vec<_>>();
         let measured: Vec<Vec<usize>> = self.choices().iter().map(objectives).collect();
         let extent = Extent { set: &step.set, reference, seed: self.seed(VOLUME) };
-        Ok(Hypervolume::new(model, &extent, &measured)?)
+        Ok(Hypervolume::beside(compared, &extent, &measured)?)
     }
 
     /// What a unit of standardised hypervolume counts in units of utility.

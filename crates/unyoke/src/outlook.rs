@@ -7,6 +7,8 @@
 //! one of the designs, the last.
 
 use crate::model::{Constraint, Model};
+use std::cell::RefCell;
+use std::rc::Rc;
 use unyoke_math::coregional::set as coregional;
 use unyoke_math::gp::{Adjoint, Candidate, FixedSet, Prediction, Query};
 use unyoke_math::{Points, Result, normal};
@@ -73,7 +75,12 @@ impl Standing {
 
     /// Standard deviations by which the limit is kept after the outcome Z = z.
     pub(crate) fn at(&self, slope: f64, z: f64) -> f64 {
-        (self.margin + slope * z) / self.rest(slope).sqrt()
+        self.value(slope, z) / self.rest(slope).sqrt()
+    }
+
+    /// Expected value less the limit after the outcome Z = z.
+    pub(crate) fn value(&self, slope: f64, z: f64) -> f64 {
+        self.margin + slope * z
     }
 }
 
@@ -208,6 +215,10 @@ impl Outlook {
 /// are at the candidate, whatever the model.
 pub(crate) struct Prospect<'a> {
     compared: &'a Compared<'a>,
+    /// The objective that is measured.
+    measured: usize,
+    /// The candidate, if all of this is about it.
+    at: Option<Vec<f64>>,
     /// The objectives that move.
     moved: Vec<usize>,
     movement: Movement<'a>,
@@ -217,6 +228,9 @@ pub(crate) struct Prospect<'a> {
     /// Objectives that do not move, at the candidate.
     queries: Vec<Query>,
 }
+
+/// A prospect that several acquisition functions look at in turn.
+pub(crate) type SharedProspect<'a> = Rc<RefCell<Prospect<'a>>>;
 
 /// How a measurement moves beliefs.
 enum Movement<'a> {
@@ -240,12 +254,33 @@ impl<'a> Prospect<'a> {
         let objectives = compared.model.objectives.len();
         Self {
             compared,
+            measured: m,
+            at: None,
             moved,
             movement,
             twin: None,
             means: vec![0.0; objectives],
             queries: vec![Query::default(); objectives],
         }
+    }
+
+    /// The one that `shared` holds if it is of the same designs and objective, else a new one, which
+    /// is then shared.
+    pub(crate) fn shared(
+        compared: &'a Compared<'a>,
+        m: usize,
+        shared: &mut Option<SharedProspect<'a>>,
+    ) -> SharedProspect<'a> {
+        let is_same = |other: &SharedProspect<'a>| {
+            let other = other.borrow();
+            std::ptr::eq(other.compared, compared) && other.measured == m
+        };
+        if let Some(known) = shared.as_ref().filter(|other| is_same(other)) {
+            return known.clone();
+        }
+        let new = Rc::new(RefCell::new(Self::new(compared, m)));
+        *shared = Some(new.clone());
+        new
     }
 
     /// The objectives that move.
@@ -279,8 +314,20 @@ impl<'a> Prospect<'a> {
         }
     }
 
-    /// Looks ahead from `x`.
+    /// Looks ahead from `x`; where it does so already there is nothing to do.
     pub(crate) fn look(&mut self, x: &[f64]) -> Result<()> {
+        if self.at.as_deref() == Some(x) {
+            return Ok(());
+        }
+        let mut at = self.at.take().unwrap_or_default();
+        self.look_anew(x)?;
+        at.clear();
+        at.extend_from_slice(x);
+        self.at = Some(at);
+        Ok(())
+    }
+
+    fn look_anew(&mut self, x: &[f64]) -> Result<()> {
         let Compared { model, objectives, .. } = self.compared;
         self.twin = self.compared.twin(x);
         match &mut self.movement {
@@ -298,8 +345,7 @@ impl<'a> Prospect<'a> {
             if belief.known.is_some() {
                 self.means[k] = belief.predict(x)?.mean;
             } else if !self.moved.contains(&k) {
-                belief.gp.query_into(x, &mut self.queries[k])?;
-                self.means[k] = self.queries[k].prediction().mean;
+                self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
             if let (Some(twin), None) = (self.twin, &belief.known) {
                 self.means[k] = self.compared.modelled_means(k)[twin];

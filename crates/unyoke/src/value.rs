@@ -19,8 +19,9 @@ pub(crate) mod par_ego;
 mod vector;
 
 use crate::model::Model;
-use crate::outlook::Compared;
+use crate::outlook::{Compared, SharedProspect};
 use crate::worth::{Seen, Worth};
+use std::sync::Arc;
 use unyoke_math::gp::{Gp, Query};
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
@@ -36,6 +37,16 @@ pub(crate) trait Acquisition: Sync {
 
     /// A function of the design for one option, with buffers of its own.
     fn evaluator(&self, option: usize) -> Evaluator<'_>;
+
+    /// The same beside other functions of the same models and designs: what these say about a design is
+    /// computed once for all of them.
+    fn evaluator_beside<'s>(
+        &'s self,
+        option: usize,
+        _shared: &mut Option<SharedProspect<'s>>,
+    ) -> Evaluator<'s> {
+        self.evaluator(option)
+    }
 
     /// Optima for one option by a search of its own, starting from those of the designs `raw`
     /// that are not taken; `None` for functions that are climbed by their evaluators.
@@ -78,7 +89,7 @@ impl Acquisition for Reordered<'_> {
 /// What the knowledge-gradient functions of linear utilities share: the compared designs, for every
 /// weight vector.
 pub(crate) struct Scalarised<'a> {
-    compared: Compared<'a>,
+    compared: Arc<Compared<'a>>,
     weights: Points,
     /// λ_q · (μ(x'_j) − r) per weight vector, with room at the end of each row for the candidate.
     intercepts: Points,
@@ -88,7 +99,7 @@ pub(crate) struct Scalarised<'a> {
 
 impl<'a> Scalarised<'a> {
     pub(crate) fn new(model: &'a Model, set: &Points, weights: &Points) -> Result<Self> {
-        let compared = Compared::new(model, set)?;
+        let compared = Arc::new(Compared::new(model, set)?);
         let intercepts = Points::zeros(set.len() + 1, weights.len());
         let mut shared = Self { compared, weights: weights.clone(), intercepts, worth: None };
         for k in 0..shared.objectives() {
@@ -101,6 +112,11 @@ impl<'a> Scalarised<'a> {
             }
         }
         Ok(shared)
+    }
+
+    /// The designs that are compared, for other functions of them.
+    pub(crate) fn compared(&self) -> Arc<Compared<'a>> {
+        self.compared.clone()
     }
 
     fn model(&self) -> &'a Model {

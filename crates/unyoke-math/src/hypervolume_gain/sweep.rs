@@ -25,6 +25,8 @@ pub(super) struct Arrival {
 /// Whose fixed objectives have their derivatives taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) enum Tracked {
+    /// Nobody's: only the value is wanted.
+    Nothing,
     #[default]
     Candidate,
     /// The candidate's, and the levels of all designs.
@@ -233,11 +235,19 @@ impl Sweep {
 
 impl Frame {
     fn tracks_level(&self, design: u32) -> bool {
-        self.tracked != Tracked::Candidate || design == self.own
+        match self.tracked {
+            Tracked::Nothing => false,
+            Tracked::Candidate => design == self.own,
+            Tracked::Levels | Tracked::All => true,
+        }
     }
 
     fn tracks_edge(&self, design: u32) -> bool {
-        self.tracked == Tracked::All || design == self.own
+        match self.tracked {
+            Tracked::Nothing => false,
+            Tracked::Candidate | Tracked::Levels => design == self.own,
+            Tracked::All => true,
+        }
     }
 }
 

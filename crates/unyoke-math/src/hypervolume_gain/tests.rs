@@ -710,6 +710,32 @@ fn any_problem() -> impl Strategy<Value = Problem> {
     prop_oneof![problems(-1.0..1.0f64), problems((-2..3i32).prop_map(f64::from)), problems(extreme)]
 }
 
+#[test]
+fn a_value_alone_has_the_bits_of_the_value_with_derivatives() {
+    let mut rng = Rng::new(12, 0);
+    for round in 0..200 {
+        let (objectives, n) = (2 + round % 4, 1 + rng.below(60));
+        let draw = |rng: &mut Rng, count: usize| (0..count).map(|_| rng.normal()).collect();
+        let rows: Vec<Vec<f64>> = (0..n).map(|_| draw(&mut rng, objectives)).collect();
+        let means = Points::from_rows(objectives, rows).unwrap();
+        let (slopes, own): (Vec<f64>, Vec<f64>) =
+            (draw(&mut rng, n + 1), draw(&mut rng, objectives));
+        let (reference, moving) = (vec![-1.5; objectives], rng.below(objectives));
+        let set = match objectives {
+            2 | 3 => HypervolumeGain::new(&means, moving, &reference),
+            _ => {
+                let rays = directions(objectives - 1, 6, round as u64).unwrap();
+                HypervolumeGain::along(&rays, &means, moving, &reference)
+            }
+        };
+        let (set, mut work) = (set.unwrap(), Work::default());
+        let gain = set.gain(&slopes, &own, &mut work).unwrap();
+        assert_eq!(work.slopes().len(), n + 1);
+        assert_eq!(set.value(&slopes, &own, &mut work).unwrap(), gain);
+        assert!(work.slopes().is_empty() && work.means().is_empty());
+    }
+}
+
 proptest! {
     #[test]
     fn ties_and_parallel_lines_match_the_sum_over_cells(

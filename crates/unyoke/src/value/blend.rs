@@ -14,9 +14,11 @@ impl Acquisition for Blend<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let parts =
-            self.parts.iter().map(|(part, log_weight)| (part.evaluator(option), log_weight));
-        let mut parts: Vec<(Evaluator<'_>, &f64)> = parts.collect();
+        let mut shared = None;
+        let mut parts: Vec<(Evaluator<'_>, &f64)> = vec![];
+        for (part, log_weight) in &self.parts {
+            parts.push((part.evaluator_beside(option, &mut shared), log_weight));
+        }
         let mut logs = vec![0.0; parts.len()];
         let mut slopes: Vec<Vec<f64>> = vec![vec![]; parts.len()];
         Box::new(move |x, gradient| {

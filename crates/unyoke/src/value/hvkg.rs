@@ -24,6 +24,7 @@ use crate::model::Model;
 use crate::space::Space;
 use imagined::{Imagined, OneShot, Work};
 use rayon::prelude::*;
+use unyoke_math::lookahead::View;
 use unyoke_math::optimize::{Bounds, Optimum, Stopping, largest, maximize};
 use unyoke_math::pareto::{non_dominated, thin};
 use unyoke_math::random::{Rng, seed_for};
@@ -80,6 +81,8 @@ pub(crate) struct Hvkg<'a> {
     first_base: Points,
     /// Designs from which sets are chosen, the predicted front first.
     pool: Points,
+    /// The pool as the models see it.
+    pool_views: Vec<View>,
     /// The best set as things are, and its hypervolume.
     current: Optimum,
     seed: u64,
@@ -115,9 +118,11 @@ impl<'a> Hvkg<'a> {
             base: base(FANTASIES, 0)?,
             first_base: base(FIRST_LOOK, 1)?,
             pool: pool(space, front, seed_for(seed, 2))?,
+            pool_views: vec![],
             current: Optimum { x: vec![], value: 0.0, evaluations: 0 },
             seed,
         };
+        hvkg.pool_views = Imagined::now(model, &hvkg.reference).views(hvkg.pool.as_flat())?;
         hvkg.current = hvkg.best_current_set()?;
         Ok(hvkg)
     }
@@ -128,7 +133,7 @@ impl<'a> Hvkg<'a> {
         let imagined = Imagined::now(self.model, &self.reference);
         let none = vec![0.0; self.reference.len()];
         let mut work = Work::default();
-        imagined.look(self.pool.as_flat(), &mut work)?;
+        imagined.look_again(&self.pool_views, self.pool.len(), &[], &mut work)?;
         imagined.imagine(&none, &mut work);
         let values = work.values();
         let thinned = thin(values, &non_dominated(values)?, DESIGNS)?;
@@ -193,10 +198,7 @@ impl<'a> Hvkg<'a> {
         let imagined = self.imagined(option, x)?;
         let many = self.reference.len() > 3;
         let compared = if many { COMPARED_MANY_OBJECTIVES } else { COMPARED };
-        let shown = compared.min(self.pool.len()) * self.pool.dim();
-        let mut designs = self.pool.as_flat()[..shown].to_vec();
-        designs.extend_from_slice(x);
-        imagined.look(&designs, work)?;
+        imagined.look_again(&self.pool_views, compared, x, work)?;
         let none = vec![0.0; self.reference.len()];
         let before = imagined.imagined_hypervolume(&none, work)?;
         let mut sum = 0.0;
@@ -210,15 +212,12 @@ impl<'a> Hvkg<'a> {
     fn chosen_sets(&self, imagined: &Imagined<'_>, x: &[f64]) -> Result<Vec<f64>> {
         const AROUND: [f64; 8] = [0.01, 0.03, 0.05, 0.1, 0.1, 0.2, 0.2, 0.3];
         let mut rng = Rng::new(self.seed, 100);
-        let mut candidates = self.pool.clone();
-        for design in self.current.x.chunks_exact(x.len().max(1)) {
-            candidates.push(design)?;
-        }
-        candidates.push(x)?;
+        let mut others = Points::from_flat(x.len(), self.current.x.clone())?;
+        others.push(x)?;
         for distance in AROUND {
-            candidates.push(&self.near(x, distance, &mut rng))?;
+            others.push(&self.near(x, distance, &mut rng))?;
         }
-        let mut all = self.chosen_from(imagined, &candidates)?;
+        let mut all = self.chosen_from(imagined, &others)?;
         self.keep_current_where_better(imagined, &mut all)?;
         Ok(all)
     }
@@ -242,11 +241,9 @@ impl<'a> Hvkg<'a> {
     /// designs that all fantasies ended at: what one has found, others need not miss.
     fn climbed_sets(&self, imagined: &Imagined<'_>, sets: &[f64]) -> Result<Vec<f64>> {
         let own = self.climb_each(imagined, sets)?;
-        let mut designs = self.pool.clone();
-        for design in own.iter().flat_map(|top| top.x.chunks_exact(self.space.dim().max(1))) {
-            designs.push(design)?;
-        }
-        let shared = self.climb_each(imagined, &self.chosen_from(imagined, &designs)?)?;
+        let found = own.iter().flat_map(|top| top.x.iter().copied()).collect();
+        let found = Points::from_flat(self.space.dim(), found)?;
+        let shared = self.climb_each(imagined, &self.chosen_from(imagined, &found)?)?;
         let better = |(own, shared): (Optimum, Optimum)| {
             if shared.value > own.value { shared.x } else { own.x }
         };
@@ -263,16 +260,18 @@ impl<'a> Hvkg<'a> {
         (0..self.base.len()).into_par_iter().map(climb).collect()
     }
 
-    /// For each fantasy, a set chosen from `candidates`.
-    fn chosen_from(&self, imagined: &Imagined<'_>, candidates: &Points) -> Result<Vec<f64>> {
+    /// For each fantasy, a set chosen from the pool and `others`.
+    fn chosen_from(&self, imagined: &Imagined<'_>, others: &Points) -> Result<Vec<f64>> {
         let mut rng = Rng::new(self.seed, 200);
         let mut work = Work::default();
-        imagined.look(candidates.as_flat(), &mut work)?;
+        imagined.look_again(&self.pool_views, self.pool.len(), others.as_flat(), &mut work)?;
+        let mut candidates = self.pool.clone();
+        others.rows().try_for_each(|x| candidates.push(x))?;
         let mut all = Vec::new();
         for z in self.base.rows() {
             imagined.imagine(z, &mut work);
             let chosen = sets::greedy(work.values(), &self.reference, DESIGNS)?;
-            all.extend(self.filled(candidates.select(&chosen), candidates, &mut rng)?);
+            all.extend(self.filled(candidates.select(&chosen), &candidates, &mut rng)?);
         }
         Ok(all)
     }

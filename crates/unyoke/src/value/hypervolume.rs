@@ -18,7 +18,8 @@ mod together;
 
 use super::{Acquisition, Evaluator, Sums};
 use crate::model::Model;
-use crate::outlook::{Compared, Prospect};
+use crate::outlook::{Compared, Prospect, SharedProspect};
+use std::sync::Arc;
 use together::Together;
 use unyoke_math::hypervolume_gain::{self, HypervolumeGain, JointHypervolumeGain};
 use unyoke_math::{Points, Result, sobol};
@@ -32,7 +33,7 @@ const NODES: usize = 16;
 
 /// The expected rise of the hypervolume, for each of the measurements.
 pub(crate) struct Hypervolume<'a> {
-    compared: Compared<'a>,
+    compared: Arc<Compared<'a>>,
     gains: Vec<HypervolumeGain>,
     options: Vec<Form>,
 }
@@ -67,8 +68,17 @@ impl<'a> Hypervolume<'a> {
         extent: &Extent<'_>,
         measured: &[Vec<usize>],
     ) -> Result<Self> {
+        Self::beside(Arc::new(Compared::new(model, extent.set)?), extent, measured)
+    }
+
+    /// The same where another function compares the same designs.
+    pub(crate) fn beside(
+        compared: Arc<Compared<'a>>,
+        extent: &Extent<'_>,
+        measured: &[Vec<usize>],
+    ) -> Result<Self> {
         let Extent { set, reference, seed } = *extent;
-        let compared = Compared::new(model, set)?;
+        let model = compared.model;
         let objectives = model.objectives.len();
         let means = model.means(set)?;
         let gain = |m: usize| match objectives <= EXACT_OBJECTIVES {
@@ -107,9 +117,18 @@ impl Acquisition for Hypervolume<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
+        self.evaluator_beside(option, &mut None)
+    }
+
+    fn evaluator_beside<'s>(
+        &'s self,
+        option: usize,
+        shared: &mut Option<SharedProspect<'s>>,
+    ) -> Evaluator<'s> {
         match &self.options[option] {
             Form::Alone(objective) => {
-                let mut work = Work::new(self, *objective);
+                let prospect = Prospect::shared(&*self.compared, *objective, shared);
+                let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
             Form::Together(moving, set) => {
@@ -128,16 +147,16 @@ const MEANS: usize = 1;
 /// One objective's evaluator with its buffers.
 struct Work<'a> {
     gains: &'a [HypervolumeGain],
-    prospect: Prospect<'a>,
+    prospect: SharedProspect<'a>,
     gain: hypervolume_gain::Work,
     sums: Sums<2>,
 }
 
 impl<'a> Work<'a> {
-    fn new(acquisition: &'a Hypervolume<'a>, objective: usize) -> Self {
+    fn new(acquisition: &'a Hypervolume<'_>, prospect: SharedProspect<'a>) -> Self {
         Self {
             gains: &acquisition.gains,
-            prospect: Prospect::new(&acquisition.compared, objective),
+            prospect,
             gain: hypervolume_gain::Work::default(),
             sums: Sums::default(),
         }
@@ -145,25 +164,33 @@ impl<'a> Work<'a> {
 
     /// Log of the gain at `x`.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
-        self.prospect.look(x)?;
-        if self.prospect.is_still() {
+        let prospect = self.prospect.clone();
+        prospect.borrow_mut().look(x)?;
+        let prospect = &*prospect.borrow();
+        if prospect.is_still() {
             return Ok(f64::NEG_INFINITY);
         }
-        let (moved, lines) = (self.prospect.moved().len(), self.prospect.slopes(0).len());
-        self.sums.clear([moved * lines, self.gains.len()]);
-        for i in 0..moved {
-            self.add_movement(i)?;
+        let (moved, lines) = (prospect.moved().len(), prospect.slopes(0).len());
+        match gradient {
+            Some(_) => {
+                self.sums.clear([moved * lines, self.gains.len()]);
+                (0..moved).try_for_each(|i| self.add_movement(prospect, i))?;
+            }
+            None => {
+                self.sums.clear([0, 0]);
+                (0..moved).try_for_each(|i| self.add_value(prospect, i))?;
+            }
         }
         if let Some(gradient) = gradient {
-            self.write_gradient(x, gradient)?;
+            self.write_gradient(prospect, x, gradient)?;
         }
         Ok(self.sums.log_mean(1))
     }
 
     /// Adds what the movement of the `i`-th moved objective gains alone.
-    fn add_movement(&mut self, i: usize) -> Result<()> {
-        let (k, slopes) = (self.prospect.moved()[i], self.prospect.slopes(i));
-        let gain = self.gains[k].gain(slopes, self.prospect.means(), &mut self.gain)?;
+    fn add_movement(&mut self, prospect: &Prospect<'_>, i: usize) -> Result<()> {
+        let (k, slopes) = (prospect.moved()[i], prospect.slopes(i));
+        let gain = self.gains[k].gain(slopes, prospect.means(), &mut self.gain)?;
         if gain.scaled == 0.0 {
             return Ok(());
         }
@@ -176,13 +203,29 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// The same without derivatives.
+    fn add_value(&mut self, prospect: &Prospect<'_>, i: usize) -> Result<()> {
+        let (k, slopes) = (prospect.moved()[i], prospect.slopes(i));
+        let gain = self.gains[k].value(slopes, prospect.means(), &mut self.gain)?;
+        if gain.scaled > 0.0 {
+            let aligned = self.sums.align(gain.log_scale);
+            self.sums.gain += aligned * gain.scaled;
+        }
+        Ok(())
+    }
+
     /// Gradient of the logarithm: chain rule through slopes and means.
-    fn write_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> Result<()> {
+    fn write_gradient(
+        &mut self,
+        prospect: &Prospect<'_>,
+        x: &[f64],
+        gradient: &mut [f64],
+    ) -> Result<()> {
         gradient.fill(0.0);
         let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
         // Where nothing can be gained there is no direction to go.
         if *gain > 0.0 {
-            gradient.copy_from_slice(&self.prospect.pull_back(x, slopes, means)?);
+            gradient.copy_from_slice(&prospect.pull_back(x, slopes, means)?);
             gradient.iter_mut().for_each(|g| *g /= *gain);
         }
         Ok(())

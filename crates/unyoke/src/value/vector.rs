@@ -34,6 +34,16 @@ pub(super) struct Nodes {
     weights: Vec<f64>,
 }
 
+/// What measuring constraints alone adds at the nodes, for one weight vector.
+#[derive(Debug, Clone, Default)]
+struct Rises {
+    /// The value of the line that is best now.
+    now: Vec<f64>,
+    /// By how much the best line lies above it, and which line that is.
+    most: Vec<f64>,
+    line: Vec<usize>,
+}
+
 /// Equal intervals of the trapezoidal rule, this far to either side, for one normal; Sobol' points
 /// for several. Few suffice for objectives, which move lines smoothly; constraints do not.
 const SMOOTH_INTERVALS: usize = 24;
@@ -132,8 +142,11 @@ struct Work<'a> {
     /// F_j now and at all nodes, and which lines may be the best somewhere.
     bounds: Vec<Bound>,
     needed: Vec<bool>,
-    /// For each node, F_j(z) of the lines that are needed.
+    /// What the best line is worth at least at every node, for each weight vector.
+    floors: Vec<f64>,
+    /// For each line that is needed, F_j(z) at every node.
     feasibility: Points,
+    rises: Rises,
     order: SlopeOrder,
     envelope: Envelope,
     buffers: Buffers,
@@ -218,7 +231,9 @@ impl<'a> Work<'a> {
             queries: vec![Query::default(); shared.model().constraints.len()],
             bounds: vec![],
             needed: vec![],
+            floors: vec![],
             feasibility: Points::new(0),
+            rises: Rises::default(),
             order: SlopeOrder::default(),
             envelope: Envelope::default(),
             buffers: Buffers::default(),
@@ -229,6 +244,11 @@ impl<'a> Work<'a> {
 
     fn lines(&self) -> usize {
         self.intercepts.dim()
+    }
+
+    /// Whether only constraints are measured, which change what designs are worth by their feasibility.
+    fn is_indirect(&self) -> bool {
+        self.objectives.is_empty()
     }
 
     /// Log of the gain at `x`, averaged over the weight vectors.
@@ -242,17 +262,15 @@ impl<'a> Work<'a> {
         let [of_objectives, of_constraints] = slopes;
         let means = self.shared.objectives();
         let weights = self.shared.weights.len();
-        self.sums.clear([
-            of_objectives,
-            of_constraints,
-            means,
-            constraints,
-            constraints,
-            1,
-            weights,
-        ]);
+        self.sums.clear(match gradient {
+            Some(_) => [of_objectives, of_constraints, means, constraints, constraints, 1, weights],
+            None => [0; 7],
+        });
         for q in 0..self.shared.weights.len() {
-            self.add_weight_vector(q)?;
+            match self.is_indirect() {
+                true => self.add_rises(q),
+                false => self.add_weight_vector(q)?,
+            }
         }
         if let Some(gradient) = gradient {
             self.write_gradient(x, gradient)?;
@@ -336,9 +354,11 @@ impl<'a> Work<'a> {
         }
         self.needed.clear();
         self.needed.resize(self.lines(), self.constraints.is_empty());
+        self.floors.clear();
         if !self.constraints.is_empty() {
             for q in 0..self.shared.weights.len() {
                 let floor = self.floor(q);
+                self.floors.push(floor);
                 for j in 0..self.lines() {
                     self.needed[j] |= self.ceiling(q, j) >= floor;
                 }
@@ -373,24 +393,91 @@ impl<'a> Work<'a> {
     /// F_j(z) for every node and every line that is needed.
     fn fill_feasibility(&mut self) {
         let nodes = &self.observed.nodes;
-        if self.feasibility.len() != nodes.points.len() {
-            self.feasibility = Points::zeros(self.lines(), nodes.points.len());
+        if self.feasibility.len() != self.lines() {
+            self.feasibility = Points::zeros(nodes.weights.len(), self.lines());
         }
         let first = self.objectives.len().saturating_sub(1);
-        for g in 0..nodes.points.len() {
-            let row = self.feasibility.row_mut(g);
-            row.copy_from_slice(&self.base);
-            for (i, (outlook, c)) in
-                self.constraints.iter().zip(&self.observed.constraints).enumerate()
-            {
-                let z = nodes.points.row(g)[first + i];
-                for (j, f) in row.iter_mut().enumerate().filter(|(j, _)| self.needed[*j]) {
-                    let standing =
-                        self.shared.compared.constraints[*c].standing(j, outlook, self.twin);
-                    *f *= normal::cdf(standing.at(outlook.slopes[j], z));
+        let mut probabilities = vec![0.0; nodes.weights.len()];
+        for j in (0..self.lines()).filter(|j| self.needed[*j]) {
+            let row = self.feasibility.row_mut(j);
+            row.fill(self.base[j]);
+            let observed = self.constraints.iter().zip(&self.observed.constraints);
+            for (i, (outlook, c)) in observed.enumerate() {
+                let standing = self.shared.compared.constraints[*c].standing(j, outlook, self.twin);
+                let (slope, rest) = (outlook.slopes[j], standing.rest(outlook.slopes[j]).sqrt());
+                for (p, z) in probabilities.iter_mut().zip(nodes.points.rows()) {
+                    *p = standing.value(slope, z[first + i]) / rest;
                 }
+                normal::cdf_each(&mut probabilities);
+                row.iter_mut().zip(&probabilities).for_each(|(f, p)| *f *= p);
             }
         }
+    }
+
+    /// Adds what a weight vector gains where only constraints are measured: at each node by how much the
+    /// best line lies above the one that is best now.
+    fn add_rises(&mut self, q: usize) {
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let mut rises = std::mem::take(&mut self.rises);
+        let Buffers { kept, raised, .. } = &mut buffers;
+        let best = self.best_now(q, raised);
+        kept.clear();
+        self.keep_within_reach(q, best, kept);
+        self.find_rises(q, best, kept, &mut rises);
+        for (node, rise) in rises.most.iter().enumerate().filter(|(_, rise)| **rise > NO_RISE) {
+            let unit = self.sums.align(rise.ln()) * self.observed.nodes.weights[node];
+            self.sums.gain += unit;
+            if self.wants_gradient {
+                let by_line = unit / rise;
+                self.share_rise((q, node), rises.line[node], by_line);
+                self.share_rise((q, node), best, -by_line);
+            }
+        }
+        (self.buffers, self.rises) = (buffers, rises);
+    }
+
+    /// The best of the lines that are kept, at each node.
+    fn find_rises(&self, q: usize, best: usize, kept: &[usize], rises: &mut Rises) {
+        let Rises { now, most, line } = rises;
+        let utilities = self.intercepts.row(q);
+        now.clear();
+        now.extend(self.feasibility.row(best).iter().map(|f| f * utilities[best]));
+        most.clear();
+        most.resize(now.len(), 0.0);
+        line.clear();
+        line.resize(now.len(), best);
+        for &j in kept.iter().filter(|j| **j != best) {
+            let (feasibility, utility) = (self.feasibility.row(j), utilities[j]);
+            for g in 0..now.len() {
+                let rise = feasibility[g] * utility - now[g];
+                let is_more = rise > most[g];
+                most[g] = if is_more { rise } else { most[g] };
+                line[g] = if is_more { j } else { line[g] };
+            }
+        }
+    }
+
+    /// Adds the derivatives of what a weight vector gains at a node whose derivative in the value of
+    /// line j this is.
+    fn share_rise(&mut self, (q, node): (usize, usize), j: usize, by_line: f64) {
+        let by_utility = by_line * self.feasibility.row(j)[node];
+        if j == self.lines() - 1 && self.shared.worth.is_some() {
+            self.sums.by[WORTHS][q] += by_utility;
+        } else if j == self.lines() - 1 {
+            let shared = self.shared;
+            let means = self.sums.by[MEANS].iter_mut().enumerate();
+            means.for_each(|(k, sum)| *sum += by_utility * shared.factor(q, k));
+        }
+        let by_feasibility = by_line * self.intercepts.row(q)[j];
+        if by_feasibility != 0.0 {
+            self.share_feasibility(node, j, by_feasibility);
+        }
+    }
+
+    /// Keeps the lines that may be the best at some node, and line `best`.
+    fn keep_within_reach(&self, q: usize, best: usize, kept: &mut Vec<usize>) {
+        let matters = |j: &usize| *j == best || self.ceiling(q, *j) >= self.floors[q];
+        kept.extend((0..self.lines()).filter(|j| self.needed[*j]).filter(matters));
     }
 
     fn add_weight_vector(&mut self, q: usize) -> Result<()> {
@@ -405,17 +492,17 @@ impl<'a> Work<'a> {
         let mut is_sorted = false;
         for (node, z) in observed.nodes.points.rows().enumerate() {
             self.move_lines(z, &mut buffers);
-            let feasibility = self.feasibility.row(node);
+            let feasibility = |j: usize| self.feasibility.row(j)[node];
             let Buffers { kept, utilities, raised, slopes, rotated, .. } = &mut buffers;
-            let now = feasibility[kept[best]] * utilities[best];
+            let now = feasibility(kept[best]) * utilities[best];
             raised.clear();
-            raised.extend(kept.iter().zip(&*utilities).map(|(j, u)| feasibility[*j] * u - now));
+            raised.extend(kept.iter().zip(&*utilities).map(|(j, u)| feasibility(*j) * u - now));
             // Without constraints among what is observed, the slopes are the same at every node.
             if let Some(first) = rotated.first()
                 && !(is_sorted && self.constraints.is_empty())
             {
                 slopes.clear();
-                slopes.extend(kept.iter().zip(first).map(|(j, b)| feasibility[*j] * b));
+                slopes.extend(kept.iter().zip(first).map(|(j, b)| feasibility(*j) * b));
                 self.order.sort(slopes)?;
                 is_sorted = true;
             }
@@ -496,9 +583,7 @@ impl<'a> Work<'a> {
             let matters = |j: &usize| *j == best || distances[*j] <= nearest + NEGLIGIBLE;
             kept.extend((0..self.lines()).filter(matters));
         } else {
-            let floor = self.floor(q);
-            let matters = |j: &usize| *j == best || self.ceiling(q, *j) >= floor;
-            kept.extend((0..self.lines()).filter(|j| self.needed[*j]).filter(matters));
+            self.keep_within_reach(q, best, kept);
         }
         kept.iter().position(|j| *j == best).unwrap_or(0)
     }
@@ -550,7 +635,7 @@ impl<'a> Work<'a> {
         let Meeting { node, z, buffers } = *meeting;
         let LineAdjoint { place, intercept, slope } = adjoint;
         let (lines, j) = (self.lines(), buffers.kept[place]);
-        let feasibility = self.feasibility.row(node)[j];
+        let feasibility = self.feasibility.row(j)[node];
         let mut by_feasibility = intercept * buffers.utilities[place];
         if let Some(first) = buffers.rotated.first() {
             by_feasibility += slope * first[place];
@@ -583,9 +668,13 @@ impl<'a> Work<'a> {
             self.shared.compared.constraints[c].standing(j, &self.constraints[i], self.twin)
         };
         let at = |i: usize| stand(i).at(self.constraints[i].slopes[j], z[first + i]);
-        let probabilities: Vec<f64> =
-            (0..observed.constraints.len()).map(|i| normal::cdf(at(i))).collect();
         let is_own = j == lines - 1;
+        // Of a single constraint only the density counts, but for the candidate itself.
+        let probability = |i: usize| match is_own || observed.constraints.len() > 1 {
+            true => normal::cdf(at(i)),
+            false => 1.0,
+        };
+        let probabilities: Vec<f64> = (0..observed.constraints.len()).map(probability).collect();
         if is_own {
             self.sums.by[BASE][0] += by_feasibility * probabilities.iter().product::<f64>();
         }

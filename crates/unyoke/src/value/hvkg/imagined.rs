@@ -97,18 +97,48 @@ impl<'a> Imagined<'a> {
         Ok(imagined)
     }
 
+    /// Views of designs whose coordinates stand one after another, one for each model.
+    pub(super) fn views(&self, designs: &[f64]) -> Result<Vec<View>> {
+        let view = |output: &Ahead<'_>| {
+            let mut view = View::default();
+            output.ahead.view(designs, &mut view)?;
+            Ok(view)
+        };
+        self.models.iter().map(view).collect()
+    }
+
     /// Looks at designs whose coordinates stand one after another.
     pub(super) fn look(&self, designs: &[f64], work: &mut Work) -> Result<()> {
         work.views.resize_with(self.models.len(), View::default);
         for (output, view) in self.models.iter().zip(&mut work.views) {
             output.ahead.view(designs, view)?;
         }
+        self.make_room(work);
+        Ok(())
+    }
+
+    /// Looks at the first `count` designs of earlier views, then at others. No gradients follow.
+    pub(super) fn look_again(
+        &self,
+        earlier: &[View],
+        count: usize,
+        designs: &[f64],
+        work: &mut Work,
+    ) -> Result<()> {
+        work.views.resize_with(self.models.len(), View::default);
+        for ((output, earlier), view) in self.models.iter().zip(earlier).zip(&mut work.views) {
+            output.ahead.view_again(earlier, count, designs, view)?;
+        }
+        self.make_room(work);
+        Ok(())
+    }
+
+    fn make_room(&self, work: &mut Work) {
         let count = work.views.first().map_or(0, |view| view.means().len());
         if work.values.len() != count || work.values.dim() != self.models.len() {
             work.values = Points::zeros(self.models.len(), count);
             work.slopes = work.values.clone();
         }
-        Ok(())
     }
 
     /// Posterior means of the designs looked at, for base samples `z`, one per objective.

@@ -65,8 +65,7 @@ impl<'a> Together<'a> {
                 continue;
             }
             if !self.moving.contains(&k) {
-                belief.gp.query_into(x, &mut self.queries[k])?;
-                self.means[k] = self.queries[k].prediction().mean;
+                self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
             // A twin must be one to the last bit.
             if let Some(twin) = twin {
