@@ -148,7 +148,11 @@ impl Engine<'_> {
     }
 
     /// The same with models that were fitted before.
-    pub(crate) fn forecasts_by(&self, model: &Model, designs: &[Design]) -> Result<Vec<FrontPoint>> {
+    pub(crate) fn forecasts_by(
+        &self,
+        model: &Model,
+        designs: &[Design],
+    ) -> Result<Vec<FrontPoint>> {
         let encoded = designs.iter().map(|design| self.history.space.encode(design));
         let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
         encoded.iter().map(|x| self.front_point(model, x)).collect()
