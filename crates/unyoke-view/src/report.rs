@@ -257,7 +257,8 @@ mod tests {
             Some(rest.split('"').next()?.to_owned())
         };
         let elements = |tag: &str| -> Vec<String> {
-            let all = html.split(&format!("<{tag} ")).skip(1);
+            let begin = format!("<{tag} ");
+            let all = html.split(&begin).skip(1);
             all.filter_map(|text| text.split('>').next()).map(str::to_owned).collect()
         };
         let rows: Vec<_> = elements("tr")
