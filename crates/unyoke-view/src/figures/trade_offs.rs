@@ -113,7 +113,7 @@ fn legend(data: &TradeOffs) -> Legend {
         entries.push(Entry::marker("predicted", (Marker::Circle, 2.8, predicted())));
     }
     if data.front.iter().any(|one| one.is_confirmed) {
-        entries.push(Entry::marker("on the front, measured", (Marker::Diamond, 3.2, confirmed())));
+        entries.push(Entry::marker("confirmed", (Marker::Diamond, 3.2, confirmed())));
     }
     if !data.measured.is_empty() {
         entries.push(Entry::marker("measured", (Marker::Diamond, 2.4, measured())));

@@ -83,7 +83,7 @@ impl StudyReport {
     fn trade_offs_section(&self) -> Option<Section> {
         let front = self.front.as_ref()?;
         let caption = "The best trade-offs as far as is known. Bars reach one standard deviation to each \
-                       side; a design can be on the front before it is measured. Point at a mark to see its \
+                       side; confirmed designs were measured, and need none. Point at a mark to see its \
                        values, click it to find the design in all figures and tables.";
         let rows =
             [Some(self.front_table(front)), self.measured_table(), self.confirmation_table()];
@@ -505,8 +505,8 @@ fn figures(caption: &str, pictures: Vec<Picture>) -> Vec<Figure> {
 fn chooser(front: &FrontView) -> Option<Chooser> {
     let criteria: Vec<String> = front.objectives().map(OutputView::title).collect();
     (criteria.len() > 1 && front.points.len() > 1).then(|| Chooser {
-        caption: "How important is each objective to you? Each counts from its worst value on the front to its best, \
-                  by these shares; the design with the largest sum is selected."
+        caption: "How important is each objective to you? Each counts from 0 (its worst value on the front) to 1 (its \
+                  best), times its share here. The design with the largest sum is selected."
             .into(),
         criteria,
     })
