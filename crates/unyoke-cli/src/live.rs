@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unyoke_run::{Measured, Progress, StudyFile, Underway};
-use unyoke_view::words::one_line;
+use unyoke_view::words::{one_line, share};
 
 use crate::output::complain;
 use crate::words::{count, design, readings, short, spent_of, time};
@@ -24,7 +24,8 @@ pub(crate) struct View<'a> {
     file: &'a StudyFile,
     /// Nothing if there is no terminal.
     screen: Option<Screen>,
-    gain_per_cost: Option<f64>,
+    /// What the latest suggestion is expected to gain, in words.
+    gain: Option<String>,
 }
 
 /// A terminal: a bar for the budget, below it a line for each evaluation under way.
@@ -67,16 +68,17 @@ impl Ticker {
 impl<'a> View<'a> {
     pub(crate) fn new(file: &'a StudyFile) -> Self {
         let screen = std::io::stderr().is_terminal().then(|| Screen::new(file));
-        Self { file, screen, gain_per_cost: None }
+        Self { file, screen, gain: None }
     }
 
     /// Shows what happened.
     pub(crate) fn show(&mut self, progress: Progress) {
         match progress {
-            Progress::Started { underway, gain_per_cost, notes } => {
-                self.gain_per_cost = gain_per_cost.or(self.gain_per_cost);
-                let why = match (gain_per_cost, notes.first()) {
-                    (Some(gain), _) => format!(", expected gain per cost {}", short(gain)),
+            Progress::Started { underway, gain_per_cost, gain_share, notes } => {
+                let gain = expected_gain(gain_per_cost, gain_share);
+                self.gain = gain.clone().or(self.gain.take());
+                let why = match (gain, notes.first()) {
+                    (Some(gain), _) => format!(", {gain}"),
                     (None, Some(note)) => format!(", {note}"),
                     (None, None) => String::new(),
                 };
@@ -185,9 +187,7 @@ impl<'a> View<'a> {
             true => format!(", {} under way", short(committed - spent)),
             false => String::new(),
         };
-        let gain = self
-            .gain_per_cost
-            .map_or_else(String::new, |gain| format!("; expected gain per cost {}", short(gain)));
+        let gain = self.gain.as_ref().map_or_else(String::new, |gain| format!("; {gain}"));
         let left = budget.and_then(|budget| screen.time_left(spent, budget));
         let left = left.map_or_else(String::new, |left| format!(", about {} left", time(left)));
         let share = budget.map_or(0.0, |budget| (spent / budget).clamp(0.0, 1.0));
@@ -218,6 +218,15 @@ impl Screen {
         line.set_message(what);
         self.ticker.add(&line);
         self.running.insert(evaluation, line);
+    }
+}
+
+/// What a suggestion is expected to gain, in a unit that means something to people where there is one.
+fn expected_gain(per_cost: Option<f64>, of_front: Option<f64>) -> Option<String> {
+    match (per_cost, of_front) {
+        (_, Some(gain)) => Some(format!("expected gain {} of the front's range", share(gain))),
+        (Some(gain), None) => Some(format!("expected gain per cost {}", short(gain))),
+        (None, None) => None,
     }
 }
 

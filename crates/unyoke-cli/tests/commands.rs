@@ -158,9 +158,23 @@ fn predictions_and_reasons_are_shown() {
     let report = place.json(&["report", "--out", "page.html"]);
     assert_eq!(report["report"], "page.html");
     let page = fs::read_to_string(place.path("page.html")).unwrap();
-    for words in ["Trade-offs", "Evaluations and spending", "What to evaluate next"] {
-        assert!(page.contains(words), "{words}");
+    for words in ["Trade-offs", "What each parameter does", "Evaluations", "What to evaluate next"]
+    {
+        assert!(page.contains(&format!("<h2>{words}</h2>")), "{words}");
     }
+}
+
+#[test]
+fn run_front_and_report_show_the_same_designs() {
+    let place = Place::new(TWO);
+    let run = place.json(&["run"]);
+    let front = place.json(&["front"]);
+    assert_eq!(run["front"], front);
+    let page = fs::read_to_string(place.path("study.html")).unwrap();
+    let rows = page.split("<tr ").filter_map(|row| row.split('>').next());
+    let rows = rows.filter(|row| row.contains("data-row=\"p")).count();
+    assert_eq!(rows, front["points"].as_array().unwrap().len());
+    assert!(rows > 1, "{rows}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use crate::color::Ink;
 use crate::font::{FAMILY, Weight};
+use crate::mark::{Mark, escape};
 
 /// A place on the picture: to the right, and down.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -287,6 +288,22 @@ impl Canvas {
         self.element("</g>");
     }
 
+    /// Draws what `inner` draws as something that a reader can point at; it stands at `at`, or is a line that
+    /// must be hit.
+    pub fn marked(&mut self, mark: &Mark, at: Option<Place>, inner: impl FnOnce(&mut Self)) {
+        if mark.is_empty() {
+            return inner(self);
+        }
+        let attributes = mark.attributes();
+        let place = match at {
+            Some(at) => format!(" data-at=\"{} {}\"", number(at.x), number(at.y)),
+            None => " class=\"line\"".to_owned(),
+        };
+        self.element(&format!("<g{attributes}{place}>"));
+        inner(self);
+        self.element("</g>");
+    }
+
     /// The whole document; `description` is what a reader hears who does not see it.
     pub(crate) fn finish(self, description: &str) -> String {
         let (width, height) = (number(self.width), number(self.height));
@@ -330,7 +347,7 @@ pub fn closed_path(places: &[Place]) -> String {
     if places.is_empty() { String::new() } else { open_path(places) + "Z" }
 }
 
-/// A number with at most two decimals. What is not finite becomes 0, as SVG has no word for it.
+/// A number with at most two decimals, for SVG. What is not finite becomes 0, as SVG has no word for it.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "0".into();
@@ -338,25 +355,6 @@ pub(crate) fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".into() } else { text.into() }
-}
-
-/// The text with everything replaced that has a meaning in XML or may not occur in it.
-pub(crate) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\n' | '\t' | '\r' => safe.push(' '),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c if c.is_control() => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]
@@ -371,12 +369,6 @@ mod tests {
         assert_eq!(number(100.0), "100");
         assert_eq!(number(f64::NAN), "0");
         assert_eq!(number(f64::INFINITY), "0");
-    }
-
-    #[test]
-    fn text_cannot_become_markup() {
-        assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
-        assert_eq!(escape("a\u{0}b\nc\u{ffff}"), "a\u{fffd}b c\u{fffd}");
     }
 
     #[test]

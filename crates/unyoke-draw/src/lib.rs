@@ -39,6 +39,7 @@
 mod error;
 mod color;
 mod font;
+mod mark;
 mod canvas;
 mod marker;
 mod scale;
@@ -56,6 +57,7 @@ pub use contour::{Grid, rings};
 pub use error::{DrawError, Result};
 pub use font::Weight;
 pub use legend::{Entry, Legend};
+pub use mark::Mark;
 pub use marker::{Inside, Marker, ellipse};
 pub use picture::Picture;
 pub use polyline::{pieces, thinned};

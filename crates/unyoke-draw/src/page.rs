@@ -1,10 +1,12 @@
 //! A page of text, tables and pictures, which needs nothing beside it.
 //!
-//! The page has no scripts and loads nothing: style, typeface and figures are part of it. It
-//! follows the reader's choice of light or dark, and prints in light.
+//! The page loads nothing: style, typeface, figures and script are part of it. It is complete without its
+//! script, which a page has only if something on it can be pointed at, sorted or chosen; no other script can
+//! run. It follows the reader's choice of light or dark, and prints in light.
 
 mod html;
 
+use crate::mark::Mark;
 use crate::picture::Picture;
 
 /// A page as plain data. All text is plain too: nothing in it is read as markup.
@@ -48,19 +50,41 @@ pub struct Section {
     pub heading: String,
     /// Paragraphs, separated by empty lines.
     pub text: String,
+    /// Sliders by which a reader chooses among rows of the tables.
+    pub chooser: Option<Chooser>,
     /// Figures, numbered through the whole page.
     pub figures: Vec<Figure>,
     /// Tables, numbered through the whole page.
     pub tables: Vec<Table>,
 }
 
-/// A picture with what it shows.
+/// Pictures with what they show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What the picture shows, without a number.
+    /// What the pictures show, without a number.
     pub caption: String,
-    /// The picture.
-    pub picture: Picture,
+    /// The pictures, side by side as far as there is room.
+    pub pictures: Vec<Picture>,
+}
+
+/// A slider for each criterion: the row whose mark has the largest weighted sum of shares is chosen. Only
+/// shown where scripts run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chooser {
+    /// What the reader chooses.
+    pub caption: String,
+    /// Names of the criteria, in the order of [`Mark::shares`].
+    pub criteria: Vec<String>,
+}
+
+/// How a table is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Display {
+    /// In full.
+    #[default]
+    Plain,
+    /// In a box of its own, for many rows, which can be sorted and filtered.
+    List,
 }
 
 /// A table. Its first column holds names, all others hold numbers.
@@ -72,6 +96,10 @@ pub struct Table {
     pub head: Vec<String>,
     /// Rows from top to bottom; a short one ends with empty cells.
     pub rows: Vec<Vec<Cell>>,
+    /// What each row stands for; none where there are fewer marks than rows.
+    pub marks: Vec<Mark>,
+    /// How it is shown.
+    pub display: Display,
 }
 
 /// A cell of a table.

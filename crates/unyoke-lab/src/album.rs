@@ -329,7 +329,7 @@ fn times(families: &[FamilyRuns]) -> Plate {
 fn report(families: &[FamilyRuns]) -> Result<Page> {
     let figures = plates(families)?
         .into_iter()
-        .map(|plate| Figure { caption: plate.caption, picture: plate.picture })
+        .map(|plate| Figure { caption: plate.caption, pictures: vec![plate.picture] })
         .collect();
     let mut sections =
         vec![Section { heading: "Figures".to_owned(), figures, ..Section::default() }];

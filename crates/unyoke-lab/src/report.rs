@@ -30,6 +30,7 @@ pub fn mean_table(caption: &str, curves: &[Curve], costs: &[f64]) -> Table {
         caption: caption.into(),
         head: std::iter::once("Algorithm".to_string()).chain(costs.iter().map(named)).collect(),
         rows: curves.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
@@ -45,6 +46,7 @@ pub fn time_table(caption: &str, times: &[TimeRange]) -> Table {
         caption: caption.into(),
         head: head.map(String::from).to_vec(),
         rows: times.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 

@@ -836,6 +836,7 @@ impl<'a> Runner<'a> {
         let progress = match (asked, after) {
             (Some(suggestion), _) => Progress::Started {
                 gain_per_cost: suggestion.gain_per_cost(),
+                gain_share: suggestion.gain_share(),
                 notes: suggestion.remarks(),
                 underway,
             },

@@ -119,6 +119,17 @@ impl EvaluationOrigin {
     }
 }
 
+impl EvaluationOrigin {
+    /// The phase of the study that it belongs to, as people read it.
+    pub fn phase(self) -> &'static str {
+        match self.word() {
+            "initial" => "initial design",
+            "chosen" => "search",
+            other => other,
+        }
+    }
+}
+
 impl EvaluationView {
     /// Whether it counts as spent: it was asked for, and ended.
     pub fn is_paid(&self) -> bool {

@@ -1,11 +1,12 @@
 //! What to evaluate next, and why; and what is expected of a design of the user's own.
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Appraisal, Design, Journal, OptionRow, Problem, Stop, Study, Suggestion};
+use unyoke::{Appraisal, Design, Journal, OptionRow, Origin, Problem, Stop, Study, Suggestion};
 
 use crate::front::{PointView, point_view};
 use crate::model::{ModelView, models};
 use crate::prospect::{AppraisalView, ProspectView};
+use crate::words::{share, short};
 
 /// A suggestion with the table it won.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,8 +62,39 @@ pub struct Explanation {
     pub next: SuggestionView,
     /// Whether it may be evaluated: it fits into the budget, and is no repetition.
     pub possible: bool,
+    /// Why not, if it may not.
+    #[serde(default)]
+    pub obstacle: Option<Obstacle>,
     /// How far the models can be trusted.
     pub models: Vec<ModelView>,
+}
+
+/// Why nothing more may be evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// Nothing fits into what is left of the budget.
+    Budget,
+    /// Every design was evaluated, and values do not change when they are measured again.
+    Exhausted,
+}
+
+impl Obstacle {
+    /// Why this is suggested only without the study's limits.
+    pub fn of(suggestion: &Suggestion) -> Self {
+        match suggestion.origin {
+            Origin::Repeated => Self::Exhausted,
+            _ => Self::Budget,
+        }
+    }
+
+    /// As a sentence without an end.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Budget => "nothing more fits into the budget",
+            Self::Exhausted => "every design was evaluated",
+        }
+    }
 }
 
 /// What is expected of a design, and what measuring it is worth.
@@ -83,11 +115,11 @@ pub fn explanation<J: Journal>(
     allowed: Option<&Suggestion>,
     stop: Option<&Stop>,
 ) -> unyoke::Result<Explanation> {
-    let possible = allowed.is_some();
     let next = allowed.map_or_else(|| study.suggest(), |next| Ok(next.clone()))?;
+    let obstacle = allowed.is_none().then(|| Obstacle::of(&next));
     let appraisal = stop.map(|stop| study.appraise(stop, &next)).transpose()?.flatten();
     let next = SuggestionView::new(study.problem(), &next, appraisal.as_ref());
-    Ok(Explanation { next, possible, models: models(study)? })
+    Ok(Explanation { next, possible: obstacle.is_none(), obstacle, models: models(study)? })
 }
 
 /// What is expected of a design, and what measuring it is worth. There must be values.
@@ -99,6 +131,13 @@ pub fn explain_design<J: Journal>(study: &Study<J>, design: Design) -> unyoke::R
 }
 
 impl SuggestionView {
+    /// What is said of gains: as percentages of the range of the front, where that has one; otherwise in the
+    /// units in which objectives are weighed.
+    pub fn gain_unit(&self) -> GainUnit {
+        let range = self.prospect.as_ref().map_or(0.0, |prospect| prospect.range);
+        GainUnit { range: (range > 0.0).then_some(range) }
+    }
+
     /// The view of a suggestion of a study of `problem`.
     pub fn new(problem: &Problem, suggestion: &Suggestion, appraisal: Option<&Appraisal>) -> Self {
         Self {
@@ -117,6 +156,31 @@ impl SuggestionView {
     }
 }
 
+/// How gains are told to people.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GainUnit {
+    range: Option<f64>,
+}
+
+impl GainUnit {
+    /// The heads of columns with gains, and with gains per unit of cost.
+    pub fn heads(&self) -> [&'static str; 2] {
+        match self.range {
+            Some(_) => ["gain, % of the front's range", "per unit of cost"],
+            None => ["expected gain", "gain per cost"],
+        }
+    }
+
+    /// A gain, as people read it.
+    pub fn words(&self, gain: f64) -> String {
+        match self.range {
+            // More digits than the models are good for would only distract.
+            Some(range) => share(gain / range),
+            None => short(gain),
+        }
+    }
+}
+
 impl From<&OptionRow> for OptionView {
     fn from(row: &OptionRow) -> Self {
         Self {
@@ -127,5 +191,35 @@ impl From<&OptionRow> for OptionView {
             gain_per_cost: row.gain_per_cost(),
             break_even_cost: row.break_even_cost,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unyoke::Permission;
+
+    #[test]
+    fn gains_are_shares_of_the_front_where_it_has_a_range() {
+        let unit = GainUnit { range: Some(4.0) };
+        assert_eq!([0.1, 1e-9, 8.0].map(|gain| unit.words(gain)), ["2.5 %", "< 0.01 %", "200 %"]);
+        assert_eq!(GainUnit { range: None }.words(0.1), "0.1");
+        assert_eq!(GainUnit { range: None }.heads(), ["expected gain", "gain per cost"]);
+    }
+
+    #[test]
+    fn a_spent_budget_and_an_exhausted_study_are_told_apart() {
+        let problem = Problem::builder().integer("n", 1, 3).minimise("f", 5.0).build().unwrap();
+        let mut study = Study::new(problem).unwrap();
+        let of = |study: &Study, granted: Permission| {
+            let allowed = study.suggest_where(|_, _| granted).unwrap();
+            explanation(study, allowed.as_ref(), None).unwrap().obstacle
+        };
+        assert_eq!(of(&study, Permission::Granted), None);
+        assert_eq!(of(&study, Permission::Never), Some(Obstacle::Budget));
+        for n in 1..=3 {
+            study.tell_result(Design::new().with("n", n), "f", f64::from(n as i32)).unwrap();
+        }
+        assert_eq!(of(&study, Permission::Granted), Some(Obstacle::Exhausted));
     }
 }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Average, Design, Forecast, FrontPoint, Journal, MeasuredPoint, Parameter, Study};
+use unyoke::{
+    Average, Design, Direction, Forecast, FrontPoint, Journal, MeasuredFront, MeasuredPoint,
+    Parameter, Study,
+};
 
 use crate::output::{OutputView, outputs};
 use crate::words::{count, percent, plus_minus, short};
@@ -114,23 +117,30 @@ pub fn best_for<J: Journal>(
 
 /// What was measured of all outputs: the designs that no other such design beats.
 pub fn measured_front<J: Journal>(study: &Study<J>) -> unyoke::Result<MeasuredFrontView> {
+    Ok(measured_view(study, study.measured_front()?))
+}
+
+pub(crate) fn measured_view<J: Journal>(
+    study: &Study<J>,
+    front: MeasuredFront,
+) -> MeasuredFrontView {
     let names = || study.problem().outputs.iter().map(|output| output.name.clone());
     let point = |MeasuredPoint { design, outputs }: MeasuredPoint| MeasuredPointView {
         design,
         outputs: names().zip(outputs.into_iter().map(AverageView::from)).collect(),
     };
-    Ok(MeasuredFrontView {
+    MeasuredFrontView {
         parameters: parameters(study),
         outputs: outputs(study),
-        points: study.measured_front()?.points.into_iter().map(point).collect(),
-    })
+        points: front.points.into_iter().map(point).collect(),
+    }
 }
 
 fn parameters<J: Journal>(study: &Study<J>) -> Vec<String> {
     study.problem().parameters.iter().map(Parameter::name).map(str::to_owned).collect()
 }
 
-fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontView {
+pub(crate) fn with_heads<J: Journal>(study: &Study<J>, points: Vec<FrontPoint>) -> FrontView {
     FrontView {
         parameters: parameters(study),
         outputs: outputs(study),
@@ -199,6 +209,35 @@ impl FrontView {
         self.points.iter().any(|point| point.feasibility.is_some())
     }
 
+    /// How good each design is in each objective: 0 for the worst of the front, 1 for the best, what is between
+    /// them by differences, or by ratios where `is_log` says so of the objective.
+    pub fn shares(&self, is_log: impl Fn(&str) -> bool) -> Vec<Vec<f64>> {
+        let goodness = |objective: &OutputView, point: &PointView| {
+            let mean = point.outputs.get(&objective.name).map_or(f64::NAN, |f| f.mean);
+            let turned = if is_log(&objective.name) { mean.ln() } else { mean };
+            match objective.wish.direction {
+                Some(Direction::Minimise) => -turned,
+                _ => turned,
+            }
+        };
+        let column = |objective: &OutputView| -> Vec<f64> {
+            let all: Vec<f64> =
+                self.points.iter().map(|point| goodness(objective, point)).collect();
+            let finite = || all.iter().copied().filter(|value| value.is_finite());
+            let low = finite().fold(f64::INFINITY, f64::min);
+            let high = finite().fold(f64::NEG_INFINITY, f64::max);
+            let share = |value: &f64| match (value.is_finite(), high > low) {
+                (false, _) => 0.0,
+                (true, false) => 1.0,
+                (true, true) => (value - low) / (high - low),
+            };
+            all.iter().map(share).collect()
+        };
+        let columns: Vec<Vec<f64>> = self.objectives().map(column).collect();
+        let row = |i: usize| columns.iter().map(|column| column[i]).collect();
+        (0..self.points.len()).map(row).collect()
+    }
+
     /// The designs in the order of their first objective, from low to high.
     pub fn sorted(&self) -> Vec<&PointView> {
         let first = self.objectives().next().map_or("", |objective| &objective.name);
@@ -252,7 +291,38 @@ impl ForecastView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unyoke::{Direction, Role};
+    use unyoke::Role;
+
+    #[test]
+    fn shares_count_from_the_worst_of_the_front_to_the_best() {
+        let objective = |name: &str, direction| OutputView {
+            name: name.into(),
+            wish: Role::Objective(direction).into(),
+            formula: None,
+            deterministic: true,
+            values: 3,
+        };
+        let point = |f: f64, g: f64| {
+            let forecast = |mean| ForecastView {
+                mean,
+                sd: 0.0,
+                low: mean,
+                high: mean,
+                interval: [mean; 2],
+                measured: vec![],
+            };
+            let outputs = [("f".to_owned(), forecast(f)), ("g".to_owned(), forecast(g))].into();
+            PointView { design: Design::new(), outputs, feasibility: None, confirmed: false }
+        };
+        let view = FrontView {
+            parameters: vec![],
+            outputs: vec![objective("f", Direction::Minimise), objective("g", Direction::Maximise)],
+            points: vec![point(1.0, 2.0), point(10.0, 3.0), point(100.0, 4.0)],
+        };
+        assert_eq!(view.shares(|name| name == "f"), [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]);
+        let linear = view.shares(|_| false);
+        assert!((linear[1][0] - 90.0 / 99.0).abs() < 1e-12);
+    }
 
     #[test]
     fn expectations_say_what_was_measured_and_what_is_not_known() {

@@ -29,6 +29,7 @@ mod output;
 mod evaluations;
 mod prospect;
 mod front;
+mod effects;
 mod confirmation;
 mod model;
 mod explanation;
@@ -36,11 +37,13 @@ mod status;
 mod report;
 
 pub use confirmation::{ConfirmationView, ConfirmedValueView, confirmation};
+pub use effects::{EffectView, EffectsView, SlicePoint};
 pub use evaluations::{
     EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
 };
 pub use explanation::{
-    DesignView, Explanation, OptionView, SuggestionView, explain_design, explanation,
+    DesignView, Explanation, GainUnit, Obstacle, OptionView, SuggestionView, explain_design,
+    explanation,
 };
 pub use front::{
     AverageView, ForecastView, FrontView, MeasuredFrontView, MeasuredPointView, PointView, ROWS,

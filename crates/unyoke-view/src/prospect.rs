@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unyoke::{Appraisal, Direction, Problem, Prospect, Scale, Verdict};
 
-use crate::words::short;
+use crate::words::{self, short};
 
 /// What is still to be gained. Gains are in units of utility; `equivalents` tells them in units of
 /// each objective.
@@ -75,7 +75,7 @@ impl ProspectView {
         };
         // A front that is hardly more than a point has no range to speak of.
         let share = |gain: f64| match self.range > 0.0 && gain <= self.range {
-            true => format!(" ({} % of the range of the front)", short(100.0 * gain / self.range)),
+            true => format!(" ({} of the range of the front)", words::share(gain / self.range)),
             false => String::new(),
         };
         let next = either(&|one| Some(one.gain));

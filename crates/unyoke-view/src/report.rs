@@ -2,19 +2,23 @@
 //! page made from that data alone.
 
 mod past;
+mod marks;
 mod pictures;
 mod page;
 
 pub use past::measured;
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Journal, Measurement, Parameter, Record, Study, Suggestion};
+use unyoke::{
+    Design, Journal, Measurement, Parameter, Predictions, Record, Scale, Study, Suggestion,
+};
 
 use crate::confirmation::{ConfirmationView, confirmation};
+use crate::effects::{EffectsView, effects};
 use crate::evaluations::{EvaluationView, evaluations};
-use crate::explanation::{Explanation, SuggestionView};
-use crate::figures::Moment;
-use crate::front::{FrontView, MeasuredFrontView, ROWS, front, measured_front};
+use crate::explanation::{Explanation, Obstacle, SuggestionView};
+use crate::figures::{Moment, Stage};
+use crate::front::{FrontView, MeasuredFrontView, ROWS, measured_view, with_heads};
 use crate::model::models;
 use crate::output::{OutputView, has_values, outputs};
 
@@ -40,20 +44,42 @@ pub struct StudyReport {
     pub measurements: Vec<Measurement>,
     /// All evaluations, in order.
     pub evaluations: Vec<EvaluationView>,
-    /// Values of all objectives at designs where all that are not formulas were measured, the last one
-    /// of each, in the order of the objectives.
-    pub measured: Vec<Vec<f64>>,
+    /// Outputs of which ratios count, not differences.
+    pub log_outputs: Vec<String>,
+    /// Designs where all objectives that are not formulas were measured.
+    pub measured: Vec<MeasuredDesign>,
     /// The predicted front; `None` as long as there are no values.
     pub front: Option<FrontView>,
     /// Designs at which every output was measured and that no other of them beats; `None` likewise.
     pub measured_front: Option<MeasuredFrontView>,
     /// How predictions held up in the latest round of confirmations; `None` before the first.
     pub confirmation: Option<ConfirmationView>,
-    /// What was expected of continuing, at some moments of the past and now; empty before models
-    /// were asked.
+    /// What each parameter does to each output; `None` as long as there are no values.
+    pub effects: Option<EffectsView>,
+    /// How much of what the front offers had been found after each evaluation, where that has changed.
+    pub stages: Vec<Stage>,
+    /// What the next evaluation was expected to gain, at some moments of the past and now; empty before
+    /// models were asked.
     pub moments: Vec<Moment>,
     /// What to evaluate next.
     pub next: Explanation,
+}
+
+/// A design at which all objectives were measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredDesign {
+    /// The design.
+    pub design: Design,
+    /// The last value of each objective, in the order of the problem.
+    pub values: Vec<f64>,
+}
+
+/// What models say of a study that has values.
+struct Predicted {
+    front: FrontView,
+    measured_front: MeasuredFrontView,
+    effects: Option<EffectsView>,
+    stages: Vec<Stage>,
 }
 
 /// Where a study comes from, which its journal does not say.
@@ -80,9 +106,17 @@ impl StudyReport {
         background: Background,
         allowed: Option<&Suggestion>,
     ) -> unyoke::Result<Self> {
-        let free = study.suggest()?;
-        let front = has_values(study).then(|| front(study, ROWS, None)).transpose()?;
-        let measured_front = has_values(study).then(|| measured_front(study)).transpose()?;
+        let predicted = has_values(study).then(|| predicted(study)).transpose()?;
+        let (front, measured_front, effects, stages) = match predicted {
+            Some(Predicted { front, measured_front, effects, stages }) => {
+                (Some(front), Some(measured_front), effects, stages)
+            }
+            None => (None, None, None, vec![]),
+        };
+        // A suggestion takes longest: it is computed once.
+        let next = allowed.map_or_else(|| study.suggest(), |next| Ok(next.clone()))?;
+        let obstacle = allowed.is_none().then(|| Obstacle::of(&next));
+        let measured = past::measured_designs(study)?.into_iter();
         Ok(Self {
             background,
             algorithm: study.config().algorithm.name().to_owned(),
@@ -93,18 +127,46 @@ impl StudyReport {
             outputs: outputs(study),
             measurements: study.problem().measurements.clone(),
             evaluations: evaluations(study),
-            measured: past::measured(study)?,
-            moments: past::moments(study, records, free.gain_per_cost(), front.as_ref())?,
+            log_outputs: log_outputs(study),
+            measured: measured.map(|(design, values)| MeasuredDesign { design, values }).collect(),
             front,
             measured_front,
             confirmation: confirmation(study)?,
+            effects,
+            stages,
+            moments: past::moments(study, records, &next)?,
             next: Explanation {
-                next: SuggestionView::new(study.problem(), allowed.unwrap_or(&free), None),
-                possible: allowed.is_some(),
+                next: SuggestionView::new(study.problem(), &next, None),
+                possible: obstacle.is_none(),
+                obstacle,
                 models: models(study)?,
             },
         })
     }
+
+    /// Whether ratios of an output count, not differences.
+    fn is_log(&self, output: &str) -> bool {
+        self.log_outputs.iter().any(|name| name == output)
+    }
+}
+
+/// All that models say, from one fit.
+fn predicted<J: Journal>(study: &Study<J>) -> unyoke::Result<Predicted> {
+    let predictions: Predictions<'_> = study.predictions()?;
+    let front = with_heads(study, predictions.front(ROWS)?.points);
+    let logs = log_outputs(study);
+    let is_log = |name: &str| logs.iter().any(|log| log == name);
+    Ok(Predicted {
+        measured_front: measured_view(study, predictions.measured_front()?),
+        effects: effects(&predictions, &study.problem().parameters, &front, is_log)?,
+        stages: past::stages(study, &predictions)?,
+        front,
+    })
+}
+
+fn log_outputs<J: Journal>(study: &Study<J>) -> Vec<String> {
+    let logs = study.problem().outputs.iter().filter(|output| output.scale == Scale::Log);
+    logs.map(|output| output.name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -153,7 +215,10 @@ mod tests {
     #[test]
     fn a_report_of_an_empty_study_says_what_to_do_first() {
         let report = report_of(&begun());
-        assert_eq!((report.front.as_ref(), report.moments.len()), (None, 0));
+        assert_eq!(
+            (report.front.as_ref(), report.moments.len(), report.stages.len()),
+            (None, 0, 0)
+        );
         let html = report.page().html();
         assert!(html.contains("What to evaluate next") && !html.contains("Trade-offs"));
         assert!(!html.contains("Can the models be trusted?"));
@@ -165,7 +230,9 @@ mod tests {
         for heading in [
             "Trade-offs",
             "Designs of the front",
-            "Evaluations and spending",
+            "What each parameter does",
+            "Evaluations",
+            "Spending",
             "Failures",
             "Is it worth continuing?",
             "Can the models be trusted?",
@@ -173,7 +240,53 @@ mod tests {
         ] {
             assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
         }
-        assert!(!html.contains("<script") && html.contains("&lt;script"));
+        // The only script is the page's own.
+        assert_eq!(html.matches("<script").count(), 1);
+        assert!(html.contains("&lt;script"));
+    }
+
+    fn values(report: &StudyReport) -> Vec<Vec<f64>> {
+        report.measured.iter().map(|one| one.values.clone()).collect()
+    }
+
+    #[test]
+    fn every_mark_of_a_figure_has_a_row_that_tells_of_it_and_a_design_has_one_key() {
+        let html = report_of(&played()).page().html();
+        let attribute = |element: &str, name: &str| -> Option<String> {
+            let (_, rest) = element.split_once(&format!("data-{name}=\""))?;
+            Some(rest.split('"').next()?.to_owned())
+        };
+        let elements = |tag: &str| -> Vec<String> {
+            let begin = format!("<{tag} ");
+            let all = html.split(&begin).skip(1);
+            all.filter_map(|text| text.split('>').next()).map(str::to_owned).collect()
+        };
+        let rows: Vec<_> = elements("tr")
+            .iter()
+            .filter_map(|e| Some((attribute(e, "row")?, attribute(e, "key")?)))
+            .collect();
+        assert!(rows.iter().any(|(row, _)| row == "p1") && rows.iter().any(|(row, _)| row == "e0"));
+        let marks: Vec<_> = elements("g")
+            .iter()
+            .filter_map(|e| Some((attribute(e, "row")?, attribute(e, "key")?)))
+            .collect();
+        assert!(marks.len() > 20, "{}", marks.len());
+        for mark in &marks {
+            assert!(rows.contains(mark), "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn progress_never_falls_in_a_report() {
+        let report = report_of(&played());
+        let shares: Vec<f64> = report.stages.iter().map(|stage| stage.share).collect();
+        assert!(
+            !shares.is_empty() && shares.windows(2).all(|pair| pair[0] <= pair[1]),
+            "{shares:?}"
+        );
+        let spent: Vec<f64> = report.stages.iter().map(|stage| stage.spent).collect();
+        assert!(spent.windows(2).all(|pair| pair[0] <= pair[1]), "{spent:?}");
+        assert!(report.moments.len() > 1 && report.moments.iter().all(|m| m.gain.is_finite()));
     }
 
     #[test]
@@ -194,7 +307,8 @@ mod tests {
         let report = report_of(&(study, journal));
         assert_eq!(report.spent, 0.0);
         assert!(report.payments().is_empty());
-        assert_eq!(report.measured, [[2.0, 3.0]]);
+        assert_eq!(values(&report), [[2.0, 3.0]]);
+        assert_eq!(report.page().html().matches("imported").count() > 1, true);
     }
 
     #[test]
@@ -208,7 +322,7 @@ mod tests {
         let mut study = Study::create(problem, Config::default(), 1, journal.clone()).unwrap();
         study.tell_result(Design::new().with("x", 0.5), "drag", 3.0).unwrap();
         study.tell_result(Design::new().with("x", 0.25), "drag", 5.0).unwrap();
-        assert_eq!(report_of(&(study, journal)).measured, [[3.0, 2.0], [5.0, 1.0]]);
+        assert_eq!(values(&report_of(&(study, journal))), [[3.0, 2.0], [5.0, 1.0]]);
     }
 
     #[test]

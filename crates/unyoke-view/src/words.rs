@@ -49,6 +49,19 @@ pub fn percent(probability: f64) -> String {
     }
 }
 
+/// A share in percent, to two digits; less than a hundredth of a percent is not told exactly.
+pub fn share(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent == 0.0 => "0 %".to_owned(),
+        percent if percent.abs() < 0.01 => "< 0.01 %".to_owned(),
+        percent if percent.abs() >= 100.0 => format!("{percent:.0} %"),
+        percent => {
+            let digits = (1 - percent.abs().log10().floor() as i32).clamp(0, 3) as usize;
+            format!("{percent:.digits$} %")
+        }
+    }
+}
+
 /// A measured value with its standard error, where that is known.
 pub fn reading(value: f64, sd: Option<f64>) -> String {
     sd.map_or_else(|| short(value), |sd| plus_minus(value, sd))
@@ -222,6 +235,21 @@ mod tests {
             (reading(1.5, None), reading(1.5, Some(0.25))),
             ("1.5".into(), "1.50 ± 0.25".into())
         );
+    }
+
+    #[test]
+    fn shares_have_two_digits() {
+        for (value, text) in [
+            (0.0, "0 %"),
+            (1e-9, "< 0.01 %"),
+            (0.000_456, "0.046 %"),
+            (0.03052, "3.1 %"),
+            (0.1863, "19 %"),
+            (1.0, "100 %"),
+            (12.345, "1234 %"),
+        ] {
+            assert_eq!(share(value), text);
+        }
     }
 
     #[test]

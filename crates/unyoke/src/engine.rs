@@ -11,6 +11,7 @@ mod predicting;
 mod prospects;
 mod checking;
 mod confirming;
+mod progress;
 
 use crate::choices::{Choice, choices};
 use crate::config::{Algorithm, Config, Deterministic, FrontSearch, Preference};

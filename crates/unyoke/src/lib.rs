@@ -35,6 +35,7 @@ mod model_check;
 mod suggestion;
 mod plan;
 mod engine;
+mod predictions;
 mod stopping;
 mod confirmation;
 mod contention;
@@ -55,6 +56,7 @@ pub use journal::{Journal, MemoryJournal};
 pub use model::{MeasuredValue, ModelNote};
 pub use model_check::{Accuracy, Confidence, LeftOutValue, ModelCheck};
 pub use plan::Permission;
+pub use predictions::Predictions;
 pub use problem::{
     Cost, CostSource, Direction, GammaPrior, KnownHyper, LearnedCost, Limit, Measurement, Noise,
     Output, Parameter, Priors, Problem, ProblemBuilder, Role, Scale,
@@ -63,7 +65,7 @@ pub use prospect::{Prospect, Unit};
 pub use reading::{Outcome, Reading, Results};
 pub use recommend::{
     Average, Confirmation, ConfirmedValue, Forecast, Front, FrontPoint, MeasuredFront,
-    MeasuredPoint,
+    MeasuredPoint, Milestone,
 };
 pub use stopping::{Appraisal, Stop, Verdict};
 pub use study::{Asked, Study};

@@ -538,6 +538,7 @@ impl Model {
 }
 
 /// What is expected of some designs.
+#[derive(Clone)]
 pub(crate) struct Expected {
     /// Standardised means of the objectives, a row per design.
     pub(crate) means: Points,

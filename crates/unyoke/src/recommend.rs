@@ -168,6 +168,16 @@ impl ConfirmedValue {
     }
 }
 
+/// How much of what the front offers had been found after an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Milestone {
+    /// The evaluation that gave values.
+    pub evaluation: u64,
+    /// From 0, as bad as the worst choice from the front, to 1, as good as the front: the mean over decision
+    /// makers of the best design that had been evaluated by then, as models judge it now.
+    pub share: f64,
+}
+
 /// What was measured of an output at a design, once or more often.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Average {
@@ -245,6 +255,7 @@ pub(crate) struct Measurements {
 const CERTAIN: f64 = 0.95;
 
 /// Designs of which each is best for somebody, as far as is known.
+#[derive(Clone)]
 pub(crate) struct Candidates {
     designs: Points,
     expected: Expected,
@@ -318,7 +329,7 @@ impl Candidates {
     }
 
     /// A row for each design with its value to each decision maker.
-    fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
+    pub(crate) fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
         let mut utilities = Points::zeros(weights.len(), self.designs.len());
         for (q, row) in weights.rows().enumerate() {
             let values = model.weigh_expected(row, &self.expected, &self.worths);

@@ -14,6 +14,7 @@ use crate::history::{Evaluation, History};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model_check::ModelCheck;
 use crate::plan::Permission;
+use crate::predictions::Predictions;
 use crate::problem::{Cost, Problem};
 use crate::reading::{Outcome, Reading};
 use crate::recommend::{Confirmation, Front, FrontPoint, MeasuredFront};
@@ -688,6 +689,11 @@ impl<J: Journal> Study<J> {
     /// others spread over the front.
     pub fn front(&self, count: usize) -> Result<Front> {
         self.engine().front(count, None)
+    }
+
+    /// All that is predicted, from models that are fitted once: for whoever wants more than a front.
+    pub fn predictions(&self) -> Result<Predictions<'_>> {
+        Predictions::new(self.engine())
     }
 
     /// The predicted Pareto set alone, S_N of the paper: measured designs are on it only if they are expected to be

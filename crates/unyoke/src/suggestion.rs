@@ -139,6 +139,15 @@ impl Suggestion {
         let row = self.options.get(self.chosen?)?;
         Some(row.gain_per_cost())
     }
+
+    /// The expected gain as a share of the range of the front: of what a decision maker would lose, on average, with
+    /// the worst of the designs that are best for somebody. `None` where no model was asked, for algorithms that value
+    /// something other than utilities, and where the front is a single point.
+    pub fn gain_share(&self) -> Option<f64> {
+        let prospect = self.prospect.as_ref().filter(|prospect| prospect.range > 0.0)?;
+        let row = self.options.get(self.chosen?)?;
+        Some(row.gain() / prospect.range)
+    }
 }
 
 /// The best evaluation found for one measurement, or for all together.

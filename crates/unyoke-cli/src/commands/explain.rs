@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use unyoke::{Journal, Problem, Study};
 use unyoke_run::{Limits, StudyFile};
 use unyoke_view::{
-    DesignView, ModelView, OptionView, OutputView, ProspectView, explain_design, explanation,
-    outputs,
+    DesignView, ModelView, Obstacle, OptionView, OutputView, ProspectView, SuggestionView,
+    explain_design, explanation, outputs,
 };
 
 use crate::arguments::StudyArgument;
@@ -21,13 +21,14 @@ use crate::words::{design, parse_design, short};
   unyoke explain                          the table that the next suggestion won
   unyoke explain --at length=0.5,layers=3 what is expected there, and what measuring it is worth
 
-The break-even cost is that at which the choice would change: the chosen evaluation must cost more
-than that to lose, the others less than that to win. What is to be gained is told as improvements of
-single objectives that would be as good; docs/stopping.md explains it.
+Gains are shares of the front's range: what somebody would lose, on average, with the worst of the designs
+that are best for somebody. At its break-even cost an evaluation would be worth as much per unit of cost as
+the best of the others. The lines below the table say which improvement of a single objective would be as
+good; docs/stopping.md explains it.
 
-Models are checked by predicting each value from all the others. Explained is the share of the variance
-that these predictions explain; errors are divided by the standard deviations stated with the
-predictions, which gives about 1 if these are right.")]
+Models are checked by predicting each value from all the others. Explained: the share of the variance that
+these predictions explain. Error / stated: how large their errors are compared with the standard deviations
+stated; about 1 is right.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -53,11 +54,16 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
     if form == Form::Json {
         return Ok(say_json(&explained)?);
     }
-    let (next, is_possible) = (&explained.next, explained.possible);
-    if !is_possible {
-        say(
-            "nothing more fits into the budget, or every design was evaluated; without these limits:",
-        )?;
+    let next = &explained.next;
+    match explained.obstacle {
+        None => {}
+        Some(Obstacle::Budget) => {
+            say("nothing more fits into the budget; with more to spend it would be:")?;
+        }
+        Some(Obstacle::Exhausted) => say(
+            "every design was evaluated, and measuring one again would give the same values; the next repetition \
+             would be:",
+        )?,
     }
     let at = design(study.problem(), &next.design);
     say(&format!("next: {} at {at}, cost {}", next.measurement, short(next.cost)))?;
@@ -65,7 +71,7 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
         say(&format!("  {note}"))?;
     }
     if !next.options.is_empty() {
-        say(&options_table(study.problem(), &next.options, next.chosen))?;
+        say(&options_table(study.problem(), next))?;
     }
     for sentence in next.prospect.iter().flat_map(ProspectView::sentences) {
         say(&sentence)?;
@@ -141,17 +147,18 @@ fn worth_cells(option: &OptionView) -> [String; 3] {
 }
 
 /// The table that a suggestion won.
-fn options_table(problem: &Problem, options: &[OptionView], chosen: Option<usize>) -> String {
-    let head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "break-even cost"];
-    let mut table = Table::new(head);
-    for (index, option) in options.iter().enumerate() {
+fn options_table(problem: &Problem, next: &SuggestionView) -> String {
+    let unit = next.gain_unit();
+    let [gain, per_cost] = unit.heads();
+    let mut table = Table::new(["", "evaluate", "at", gain, "cost", per_cost, "break-even cost"]);
+    for (index, option) in next.options.iter().enumerate() {
         table.row([
-            if chosen == Some(index) { "▶".to_owned() } else { String::new() },
+            if next.chosen == Some(index) { "▶".to_owned() } else { String::new() },
             option.measurements.join(" + "),
             design(problem, &option.design),
-            short(option.gain),
+            unit.words(option.gain),
             short(option.cost),
-            short(option.gain_per_cost),
+            unit.words(option.gain_per_cost),
             option.break_even_cost.map_or_else(String::new, short),
         ]);
     }

@@ -23,11 +23,11 @@ use crate::words::value;
   unyoke front --measured          what you have: designs at which everything was measured
   unyoke front --json | jq '.points[0].design'
 
-Each value is the expected one ± one standard deviation; * marks what was measured there. Values of
-formulas are exact; \"no value\" says that a formula has none there. An output with fewer than two
-measured values is \"unknown\". \"feasible\" is the probability that all constraints hold and no
-run fails. \"confirmed\" designs have every output measured; no prediction takes the place of one of them
-unless it is better beyond its own uncertainty. `unyoke confirm` measures what is missing.")]
+Values are expected values ± one standard deviation; * marks values that were measured. Values of formulas
+are exact; \"no value\": the formula has none at this design. \"unknown\": fewer than two values of this output
+were measured. \"feasible\": the probability that all constraints hold and no run fails. \"confirmed\": every
+output was measured at this design; a prediction replaces such a design only if it is better even at the
+bad end of its 90 % interval. `unyoke confirm` measures what is missing.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
@@ -73,8 +73,8 @@ fn show_measured(front: &MeasuredFrontView, form: Form) -> Result<ExitCode, Fail
     match form {
         Form::Json => say_json(front)?,
         Form::Table if front.points.is_empty() => say(
-            "there is no feasible design at which every output was measured; `unyoke confirm` measures what \
-             is missing at the recommended ones",
+            "no feasible design has all outputs measured yet; `unyoke confirm` measures what is missing at the \
+             recommended designs",
         )?,
         Form::Table => say(&measured_table(front))?,
     }
@@ -85,7 +85,10 @@ pub(crate) fn refuse_without_values<J: Journal>(study: &Study<J>) -> Result<(), 
     if has_values(study) {
         return Ok(());
     }
-    Err(Failure::Refused("there are no values yet, so nothing can be predicted".to_owned()))
+    Err(Failure::Refused(
+        "there are no values yet, so nothing can be predicted; `unyoke ask` says what to measure"
+            .to_owned(),
+    ))
 }
 
 /// The front as a table, sorted by its first objective.

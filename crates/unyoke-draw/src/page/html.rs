@@ -1,17 +1,26 @@
-//! The page as HTML. The only file that names `maud` and `base64`.
+//! The page as HTML. The only file that names `maud`, `base64` and `sha2`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
-use super::{Cell, Figure, Page, Runs, Section, Table};
-use crate::canvas::escape;
+use super::{Cell, Chooser, Display, Figure, Page, Runs, Section, Table};
 use crate::font::{FAMILY, Weight, face};
+use crate::mark::{Mark, escape};
+use crate::picture::Picture;
 
 const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 /// Figures are laid out for paper; on a screen they may be a little larger.
 const ENLARGED: f64 = 1.2;
+
+/// The same where one stands alone.
+const ALONE: f64 = 1.5;
+
+/// Pictures that are not wider fit on the screen of a phone.
+const NARROW: f64 = 360.0;
 
 impl Page {
     /// The page as HTML.
@@ -25,23 +34,41 @@ impl Page {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(policy());
                     title { (self.title) }
                     style { (PreEscaped(style)) }
                 }
                 body {
                     (header(self))
                     main {
-                        (made(&self.made))
                         (runs(&self.runs))
                         @for (index, part) in self.sections.iter().enumerate() {
                             (section(part, index, &mut numbers))
                         }
+                        (made(&self.made))
                     }
+                    @if self.is_interactive() { script { (PreEscaped(SCRIPT)) } }
                 }
             }
         };
         page.into_string()
     }
+
+    /// Whether anything on it can be pointed at, sorted or chosen.
+    fn is_interactive(&self) -> bool {
+        let tables = || self.sections.iter().flat_map(|section| &section.tables);
+        tables().any(|table| !table.marks.is_empty() || table.display == Display::List)
+    }
+}
+
+/// What a browser may do with the page: nothing is loaded, and no script runs but this one, whatever
+/// names and reasons may hold.
+fn policy() -> String {
+    let script = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; font-src data:; img-src data:; \
+         script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// The bundled typeface, so that figures look on every machine as they were laid out.
@@ -141,6 +168,7 @@ fn section(section: &Section, index: usize, numbers: &mut Numbers) -> Markup {
             @for paragraph in paragraphs(&section.text) {
                 p { (paragraph) }
             }
+            @if let Some(one) = &section.chooser { (chooser(one)) }
             @for one in &section.figures {
                 (figure(one, numbers))
             }
@@ -151,14 +179,39 @@ fn section(section: &Section, index: usize, numbers: &mut Numbers) -> Markup {
     }
 }
 
+/// Hidden until the script shows it: without one it does nothing.
+fn chooser(chooser: &Chooser) -> Markup {
+    html! {
+        div.chooser hidden {
+            p { (chooser.caption) }
+            div.sliders {
+                @for name in &chooser.criteria {
+                    label {
+                        span { (name) }
+                        input type="range" min="0" max="100" value="50";
+                        output { "50" }
+                    }
+                }
+            }
+            p.choice aria-live="polite" {}
+        }
+    }
+}
+
 fn figure(figure: &Figure, numbers: &mut Numbers) -> Markup {
     numbers.figures += 1;
-    let width = (ENLARGED * figure.picture.width()).round();
+    let enlarged = if figure.pictures.len() == 1 { ALONE } else { ENLARGED };
+    let width = |picture: &Picture| (enlarged * picture.width()).round();
+    let narrow = figure.pictures.iter().all(|picture| picture.width() <= NARROW);
     html! {
-        figure {
-            div.scroll {
-                // Text in a picture was escaped when it was drawn.
-                div style={ "max-width:" (width) "px" } { (PreEscaped(figure.picture.svg())) }
+        figure.narrow[narrow] {
+            div.scroll.pictures {
+                @for picture in &figure.pictures {
+                    // Text in a picture was escaped when it was drawn.
+                    div style={ "max-width:" (width(picture)) "px;flex-basis:" (width(picture)) "px" } {
+                        (PreEscaped(picture.svg()))
+                    }
+                }
             }
             figcaption { b { "Figure " (numbers.figures) "." } " " (figure.caption) }
         }
@@ -171,19 +224,24 @@ fn table(table: &Table, numbers: &mut Numbers) -> Markup {
     html! {
         figure.table {
             figcaption { b { "Table " (numbers.tables) "." } " " (table.caption) }
-            div.scroll tabindex="0" {
+            div.scroll.list[table.display == Display::List] tabindex="0" {
                 table {
                     thead { tr { @for name in &table.head { th scope="col" { (name) } } } }
-                    tbody { @for cells in &table.rows { (row(cells, columns)) } }
+                    tbody {
+                        @for (i, cells) in table.rows.iter().enumerate() {
+                            (row(cells, columns, table.marks.get(i)))
+                        }
+                    }
                 }
             }
         }
     }
 }
 
-fn row(cells: &[Cell], columns: usize) -> Markup {
+fn row(cells: &[Cell], columns: usize, mark: Option<&Mark>) -> Markup {
+    let begin = format!("<tr{}>", mark.map(Mark::attributes).unwrap_or_default());
     html! {
-        tr {
+        (PreEscaped(begin))
             @for i in 0..columns.max(cells.len()) {
                 @if i == 0 {
                     th scope="row" { (content(cells.get(i))) }
@@ -191,7 +249,7 @@ fn row(cells: &[Cell], columns: usize) -> Markup {
                     td { (content(cells.get(i))) }
                 }
             }
-        }
+        (PreEscaped("</tr>"))
     }
 }
 
@@ -234,11 +292,14 @@ mod tests {
             caption: NASTY.into(),
             head: vec![NASTY.into(), "cost".into()],
             rows: vec![vec![NASTY.into(), Cell::Best(NASTY.into()), NASTY.into()], Vec::new()],
+            marks: vec![Mark::new(NASTY, NASTY)],
+            display: Display::List,
         };
         let section = Section {
             heading: NASTY.into(),
             text: format!("{NASTY}\n\n{NASTY}"),
-            figures: vec![Figure { caption: NASTY.into(), picture }; 2],
+            chooser: Some(Chooser { caption: NASTY.into(), criteria: vec![NASTY.into()] }),
+            figures: vec![Figure { caption: NASTY.into(), pictures: vec![picture] }; 2],
             tables: vec![table],
         };
         Page {
@@ -253,8 +314,25 @@ mod tests {
     #[test]
     fn no_text_becomes_markup() {
         let html = nasty().html();
-        assert!(!html.contains("<script"));
+        // The only one is the page's own.
+        assert_eq!(html.matches("<script").count(), 1);
+        assert!(html.contains(&format!("<script>{SCRIPT}</script>")));
         assert_eq!(html.matches("</style>").count(), 1);
+    }
+
+    #[test]
+    fn only_the_script_of_the_page_may_run_and_only_where_it_is_needed() {
+        // The hash of nothing, as everybody knows it.
+        let empty = STANDARD.encode(Sha256::digest(b""));
+        assert_eq!(empty, "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert!(
+            nasty().html().contains("script-src &#39;sha256-")
+                || nasty().html().contains("script-src 'sha256-")
+        );
+        assert!(!Page::default().html().contains("<script"));
+        for risky in ["innerHTML", "outerHTML", "insertAdjacent", "eval", "document.write", "</"] {
+            assert!(!SCRIPT.contains(risky), "{risky}");
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Progress {
         underway: Underway,
         /// Expected gain per unit of cost, if models were asked.
         gain_per_cost: Option<f64>,
+        /// What it is expected to gain as a share of the range of the front, if that has one.
+        gain_share: Option<f64>,
         /// What else there is to say about the choice.
         notes: Vec<String>,
     },

@@ -1,117 +1,230 @@
 //! The figures of a report, from its data.
 
 use unyoke::{Parameter, Scale, Value};
-use unyoke_draw::Picture;
+use unyoke_draw::{Mark, Picture};
 
 use super::StudyReport;
-use crate::evaluations::EvaluationStatus;
+use super::marks::Marks;
+use crate::effects::{EffectView, SlicePoint};
+use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::figures::{
-    Coordinate, Payment, Predicted, TradeOffs, parallel_figure, predictions_figure,
-    spending_figure, trade_offs_figure, values_figure, worth_figure,
+    Arrival, Arrivals, Coordinate, EffectPanel, EffectPoint, FrontMark, Line, MeasuredMark,
+    Payment, Places, Predicted, PredictedValue, Quantity, Spread, TradeOffs, designs_figure,
+    effects_figure, predictions_figure, progress_figure, spending_figure, trade_offs_figure,
+    trade_offs_sheet, values_figure,
 };
 use crate::front::{FrontView, PointView};
 use crate::output::OutputView;
 use crate::words::short;
 
+/// Parameters whose effects on an output are drawn, at most: those that change it most.
+const MOST_EFFECTS: usize = 12;
+
 impl FrontView {
     /// The front with designs at which all objectives were `measured`
     /// ([`measured`](crate::measured())); `None` with one objective.
     pub fn picture(&self, measured: &[Vec<f64>]) -> Option<Picture> {
-        let objectives: Vec<&OutputView> = self.objectives().collect();
-        if objectives.len() < 2 {
-            return None;
-        }
-        let forecast = |point: &PointView, objective: &OutputView| {
-            point.outputs.get(&objective.name).map_or([f64::NAN; 2], |f| [f.mean, f.sd])
-        };
-        let predicted = |point: &PointView| -> Vec<[f64; 2]> {
-            objectives.iter().map(|objective| forecast(point, objective)).collect()
-        };
-        Some(trade_offs_figure(&TradeOffs {
-            objectives: objectives.iter().map(|objective| objective.title()).collect(),
-            predicted: self.points.iter().map(predicted).collect(),
-            measured: measured.to_vec(),
-        }))
+        let measured = measured.iter().cloned();
+        let measured = measured.map(|values| MeasuredMark { mark: Mark::default(), values });
+        let data = trade_offs(self, |_| false, |_, _| Mark::default(), measured.collect());
+        trade_offs_sheet(&data)
     }
 }
 
+/// What is drawn of a front.
+fn trade_offs(
+    front: &FrontView,
+    is_log: impl Fn(&str) -> bool,
+    mark: impl Fn(&PointView, usize) -> Mark,
+    measured: Vec<MeasuredMark>,
+) -> TradeOffs {
+    let objectives: Vec<&OutputView> = front.objectives().collect();
+    let of = |(place, point): (usize, &&PointView)| FrontMark {
+        mark: mark(point, place),
+        values: objectives.iter().map(|objective| spread(point, objective)).collect(),
+        is_confirmed: point.confirmed,
+    };
+    let quantity =
+        |output: &&OutputView| Quantity { name: output.title(), is_log: is_log(&output.name) };
+    TradeOffs {
+        objectives: objectives.iter().map(quantity).collect(),
+        front: front.sorted().iter().enumerate().map(of).collect(),
+        measured,
+    }
+}
+
+fn spread(point: &PointView, objective: &OutputView) -> Spread {
+    let Some(forecast) = point.outputs.get(&objective.name) else {
+        return Spread { low: f64::NAN, mean: f64::NAN, high: f64::NAN, is_measured: false };
+    };
+    let is_measured =
+        objective.formula.is_some() || objective.deterministic && !forecast.measured.is_empty();
+    Spread { low: forecast.low, mean: forecast.mean, high: forecast.high, is_measured }
+}
+
 impl StudyReport {
-    /// The predicted front and what was measured; `None` without values, or with one objective.
-    pub fn trade_offs_picture(&self) -> Option<Picture> {
-        self.front.as_ref().and_then(|front| front.picture(&self.measured))
+    /// The front and what was measured, for each pair of objectives; nothing without values, or with one
+    /// objective.
+    pub fn trade_offs_pictures(&self) -> Vec<Picture> {
+        let Some(front) = &self.front else { return vec![] };
+        let marks = Marks::new(self);
+        let is_on_front = |design| front.points.iter().any(|p| &p.design == design && p.confirmed);
+        let others = self.measured.iter().filter(|one| !is_on_front(&one.design));
+        let measured = others.map(|one| MeasuredMark {
+            mark: marks.of_last(&one.design),
+            values: one.values.clone(),
+        });
+        let mark = |point: &PointView, place: usize| marks.of_front(&point.design, place);
+        trade_offs_figure(&trade_offs(front, |name| self.is_log(name), mark, measured.collect()))
     }
 
-    /// The designs of the front side by side; `None` without values.
-    pub fn designs_picture(&self) -> Option<Picture> {
-        let points = self.front.as_ref().map(FrontView::sorted)?;
+    /// The designs of the front side by side; nothing without values.
+    pub fn designs_pictures(&self) -> Vec<Picture> {
+        let Some(points) = self.front.as_ref().map(FrontView::sorted) else { return vec![] };
+        let marks = Marks::new(self);
         let parameters = self.parameters.iter().map(|p| (axis(p), shares(p, &points)));
         let outputs = self.outputs.iter().map(|output| output_axis(output, &points));
         let (axes, columns): (Vec<Coordinate>, Vec<Vec<f64>>) = parameters.chain(outputs).unzip();
-        let line = |i: usize| columns.iter().map(|column| column[i]).collect();
-        Some(parallel_figure(&axes, &(0..points.len()).map(line).collect::<Vec<_>>()))
+        let line = |(i, point): (usize, &&PointView)| Line {
+            mark: marks.of_front(&point.design, i),
+            at: columns.iter().map(|column| column[i]).collect(),
+        };
+        designs_figure(&axes, &points.iter().enumerate().map(line).collect::<Vec<_>>())
     }
 
-    /// What each evaluation gave.
-    pub fn values_picture(&self) -> Picture {
-        values_figure(&self.measured_names(), &self.payments())
+    /// What each parameter does to an output, those that change it most first.
+    pub fn effects_pictures(&self, output: &OutputView) -> Vec<Picture> {
+        let Some(view) = &self.effects else { return vec![] };
+        let is_log = self.is_log(&output.name);
+        let size = |effect: &&EffectView| {
+            let [low, high] = effect.range();
+            if is_log { (high / low).ln() } else { high - low }
+        };
+        let mut own: Vec<&EffectView> =
+            view.effects.iter().filter(|effect| effect.output == output.name).collect();
+        own.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        let panels: Vec<EffectPanel> =
+            own.iter().take(MOST_EFFECTS).filter_map(|effect| self.effect_panel(effect)).collect();
+        let quantity = Quantity { name: output.name.clone(), is_log };
+        effects_figure(&quantity, output.wish.at_most.or(output.wish.at_least), &panels)
     }
 
-    /// When each measurement was made, and what that cost.
-    pub fn spending_picture(&self) -> Picture {
+    fn effect_panel(&self, effect: &EffectView) -> Option<EffectPanel> {
+        let view = self.effects.as_ref()?;
+        let parameter = self.parameters.iter().find(|p| p.name() == effect.parameter)?;
+        let places = match parameter {
+            Parameter::Continuous { low, high, scale, .. } => {
+                Places::Numbers { low: *low, high: *high, is_log: *scale == Scale::Log }
+            }
+            Parameter::Integer { low, high, scale, .. } => Places::Numbers {
+                low: *low as f64,
+                high: *high as f64,
+                is_log: *scale == Scale::Log,
+            },
+            Parameter::Categorical { choices, .. } => Places::Names(choices.clone()),
+        };
+        let place = |value: &Value| match parameter {
+            Parameter::Categorical { choices, .. } => {
+                let at = choices.iter().position(|choice| Some(choice.as_str()) == value.as_str());
+                at.map_or(f64::NAN, |at| at as f64)
+            }
+            _ => value.as_f64().unwrap_or(f64::NAN),
+        };
+        let point = |SlicePoint { value, mean, interval: [low, high] }: &SlicePoint| EffectPoint {
+            at: place(value),
+            low: *low,
+            mean: *mean,
+            high: *high,
+        };
+        let front = self.front.iter().flat_map(|front| &front.points);
+        let here = front.filter(|point| point.design == view.design).find_map(|point| {
+            let mean = point.outputs.get(&effect.output)?.mean;
+            Some([place(view.design.get(&effect.parameter)?), mean])
+        });
+        Some(EffectPanel {
+            parameter: effect.parameter.clone(),
+            places,
+            points: effect.points.iter().map(point).collect(),
+            here,
+        })
+    }
+
+    /// What each evaluation gave, and from which phase it is.
+    pub fn values_pictures(&self) -> Vec<Picture> {
+        let marks = Marks::new(self);
+        let arrival = |e: &EvaluationView, name: &String| {
+            let has_ended =
+                matches!(e.status, EvaluationStatus::Failed | EvaluationStatus::Completed);
+            let is_failed = has_ended && e.outputs.contains(name);
+            let value = e.values.get(name).map(|reading| reading.value);
+            (value.is_some() || is_failed).then(|| Arrival {
+                mark: marks.of_evaluation(e.evaluation, &e.design),
+                evaluation: e.evaluation,
+                value,
+                phase: e.origin.phase().to_owned(),
+            })
+        };
+        let measured = self.outputs.iter().filter(|output| output.formula.is_none());
+        let of = |output: &OutputView| Arrivals {
+            output: Quantity { name: output.title(), is_log: self.is_log(&output.name) },
+            best: output.wish.direction,
+            arrivals: self.evaluations.iter().filter_map(|e| arrival(e, &output.name)).collect(),
+        };
+        let all: Vec<Arrivals> = measured.map(of).filter(|one| !one.arrivals.is_empty()).collect();
+        values_figure(&all)
+    }
+
+    /// What each measurement has cost, and when it was made; nothing if nothing was paid for.
+    pub fn spending_pictures(&self) -> Vec<Picture> {
         spending_figure(&self.measurement_names(), &self.payments())
     }
 
-    /// What continuing promised, and how the front grew; `None` before models were asked.
-    pub fn worth_picture(&self) -> Option<Picture> {
-        (!self.moments.is_empty()).then(|| worth_figure(&self.moments))
+    /// How much had been found, and what continuing promised; nothing without values.
+    pub fn progress_pictures(&self) -> Vec<Picture> {
+        progress_figure(&self.stages, &self.moments)
     }
 
-    /// Each value against its prediction from all the others; `None` without values.
-    pub fn predictions_picture(&self) -> Option<Picture> {
+    /// Each value against its prediction from all the others; nothing without values.
+    pub fn predictions_pictures(&self) -> Vec<Picture> {
+        let marks = Marks::new(self);
         let models = self.next.models.iter().filter(|model| model.check.designs > 0);
         let predicted = models.map(|model| {
-            let values = model.check.left_out.iter();
+            let value = |v: &unyoke::LeftOutValue| PredictedValue {
+                mark: v
+                    .evaluations
+                    .last()
+                    .map_or_else(Mark::default, |last| marks.of_evaluation(*last, &v.design)),
+                // As it counts: what is far from all others would leave no room for them.
+                measured: v.counts_as.unwrap_or(v.measured),
+                low: v.low,
+                mean: v.mean,
+                high: v.high,
+            };
+            let is_log = model.check.scale == Scale::Log;
             Predicted {
-                output: model.check.output.clone(),
-                is_log: model.check.scale == Scale::Log,
-                // As they count: what is far from all others would leave no room for them.
-                values: values
-                    .map(|v| [v.counts_as.unwrap_or(v.measured), v.low, v.mean, v.high])
-                    .collect(),
+                output: Quantity { name: model.check.output.clone(), is_log },
+                values: model.check.left_out.iter().map(value).collect(),
             }
         });
-        let predicted: Vec<Predicted> = predicted.collect();
-        (!predicted.is_empty()).then(|| predictions_figure(&predicted))
+        predictions_figure(&predicted.collect::<Vec<_>>())
     }
 
     pub(super) fn measurement_names(&self) -> Vec<String> {
         self.measurements.iter().map(|measurement| measurement.name.clone()).collect()
     }
 
-    /// The outputs that are measured; formulas have nothing to show of the past.
-    fn measured_names(&self) -> Vec<String> {
-        let measured = self.outputs.iter().filter(|output| output.formula.is_none());
-        measured.map(|output| output.name.clone()).collect()
-    }
-
     /// The evaluations that were paid for, in order.
     pub(super) fn payments(&self) -> Vec<Payment> {
-        let (measurements, outputs) = (self.measurement_names(), self.measured_names());
+        let (names, marks) = (self.measurement_names(), Marks::new(self));
         let mut spent = 0.0;
         let paid = self.evaluations.iter().filter(|e| e.is_paid() || e.spent > 0.0);
         paid.filter_map(|e| {
             let name = e.measurement.as_ref()?;
-            let measurement = measurements.iter().position(|known| known == name)?;
-            let value = |name: &String| {
-                let place = outputs.iter().position(|known| known == name)?;
-                Some((place, e.values.get(name).map(|reading| reading.value)))
-            };
+            let measurement = names.iter().position(|known| known == name)?;
             spent += e.spent;
-            let values = match e.status {
-                EvaluationStatus::Retracted => vec![],
-                _ => e.outputs.iter().filter_map(value).collect(),
-            };
-            Some(Payment { measurement, spent, cost: e.spent, values })
+            let failed = e.status != EvaluationStatus::Retracted && e.values.is_empty();
+            let mark = marks.of_evaluation(e.evaluation, &e.design);
+            Some(Payment { mark, measurement, spent, cost: e.spent, failed })
         })
         .collect()
     }
@@ -124,7 +237,8 @@ fn output_axis(output: &OutputView, points: &[&PointView]) -> (Coordinate, Vec<f
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let share = |mean: &f64| if high > low { (mean - low) / (high - low) } else { 0.5 };
-    let coordinate = Coordinate { name: output.name.clone(), ends: [short(low), short(high)] };
+    let coordinate =
+        Coordinate { name: output.title(), ends: [short(low), short(high)], is_output: true };
     (coordinate, means.iter().map(share).collect())
 }
 
@@ -137,7 +251,7 @@ fn axis(parameter: &Parameter) -> Coordinate {
             [end(choices.first()), end(choices.last())]
         }
     };
-    Coordinate { name: parameter.name().to_owned(), ends }
+    Coordinate { name: parameter.name().to_owned(), ends, is_output: false }
 }
 
 /// Where each design stands between the ends of a parameter.

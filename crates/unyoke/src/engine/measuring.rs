@@ -40,8 +40,12 @@ struct Known {
 impl Engine<'_> {
     /// See [`Study::measured_front`](crate::Study::measured_front).
     pub(crate) fn measured_front(&self) -> Result<MeasuredFront> {
-        let model = self.model(Basis::Known)?;
-        let measured = self.feasible_by_measurement(&model)?;
+        self.measured_front_by(&self.model(Basis::Known)?)
+    }
+
+    /// The same with models that were fitted before.
+    pub(crate) fn measured_front_by(&self, model: &Model) -> Result<MeasuredFront> {
+        let measured = self.feasible_by_measurement(model)?;
         let objectives: Vec<usize> = self.problem().objectives().map(|(k, _)| k).collect();
         let row = |one: &Measured<'_>| -> Vec<f64> {
             objectives.iter().map(|k| one.outputs[*k].value).collect()

@@ -43,7 +43,7 @@ impl Engine<'_> {
         self.chosen_from(&model, candidates, &weights, count)
     }
 
-    fn chosen_from(
+    pub(crate) fn chosen_from(
         &self,
         model: &Model,
         candidates: Candidates,
@@ -95,7 +95,7 @@ impl Engine<'_> {
 
     /// The models to choose designs by, and how far their deviations can be trusted there; designs are
     /// compared by what is reached with this probability, or by what is expected.
-    pub(super) fn recommender(&self, quantile: Option<f64>) -> Result<Model> {
+    pub(crate) fn recommender(&self, quantile: Option<f64>) -> Result<Model> {
         let caution = quantile.map(caution).transpose()?;
         let mut model = self.model(Basis::Known)?;
         model.calibrate_for_selection();
@@ -104,7 +104,7 @@ impl Engine<'_> {
     }
 
     /// What a front is chosen from.
-    pub(super) fn candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
+    pub(crate) fn candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
         let found = self.recordable_designs(model, weights)?;
         Candidates::new(model, &found, &self.measurements(model)?)
     }
@@ -121,7 +121,7 @@ impl Engine<'_> {
         Ok(Points::from_rows(found.dim(), found.rows().map(recorded))?)
     }
 
-    pub(super) fn weights_of_front(&self) -> Result<Points> {
+    pub(crate) fn weights_of_front(&self) -> Result<Points> {
         weights::weights_of_front(self.config(), &weights::DrawingOrder::new(self.problem()))
     }
 
@@ -144,10 +144,18 @@ impl Engine<'_> {
 
     /// See [`Study::forecasts`](crate::Study::forecasts).
     pub(crate) fn forecasts(&self, designs: &[Design]) -> Result<Vec<FrontPoint>> {
+        self.forecasts_by(&self.forecaster()?, designs)
+    }
+
+    /// The same with models that were fitted before.
+    pub(crate) fn forecasts_by(
+        &self,
+        model: &Model,
+        designs: &[Design],
+    ) -> Result<Vec<FrontPoint>> {
         let encoded = designs.iter().map(|design| self.history.space.encode(design));
         let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
-        let model = self.forecaster()?;
-        encoded.iter().map(|x| self.front_point(&model, x)).collect()
+        encoded.iter().map(|x| self.front_point(model, x)).collect()
     }
 
     /// See [`Study::score`](crate::Study::score).

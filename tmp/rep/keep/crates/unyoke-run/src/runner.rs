@@ -1,0 +1,897 @@
+//! The loop: ask what to evaluate, run it, tell what came out, until the budget is spent.
+//!
+//! [`Runner::run`] is the loop itself. Whatever happens to the program, nothing is lost and nothing
+//! is run twice: the study knows what was asked for, a lease says who looks after it, and the
+//! folder of each attempt says what became of it. Several programs may run one study.
+
+mod heartbeat;
+mod failing;
+mod progress;
+mod limits;
+mod asking;
+mod owner;
+mod worker;
+mod step;
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use unyoke::{Appraisal, Asked, Evaluation, Permission, Status, Study, Suggestion};
+use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
+
+use crate::error::{Error, Result};
+use crate::opening::Opened;
+use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
+use crate::study_file::{MeasurementRun, StudyFile};
+
+use asking::{Asking, Basis, Choice, Purpose, Question};
+use heartbeat::Heartbeat;
+use limits::Trial;
+use owner::Owner;
+use step::{Settled, Step, Tries};
+
+pub use failing::{Failing, Log};
+pub use limits::Limits;
+pub use owner::{BY_HAND, claim_by_hand, is_gone};
+pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
+pub use worker::Worker;
+
+/// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
+/// a program left behind.
+pub const LEASE_TIME: Duration = Duration::from_secs(60);
+
+/// Between two looks at what other programs and the user did.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Before a lost database is tried again: this, then twice as long each time, up to the longest.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Runs a study.
+pub struct Runner<'a> {
+    file: &'a StudyFile,
+    study: Study<Store>,
+    store: Store,
+    layout: Layout,
+    supervisor: Supervisor,
+    interrupt: Interrupt,
+    owner: Owner,
+    heartbeat: Heartbeat,
+    /// What runs here.
+    jobs: Vec<Job>,
+    /// Told by the threads that wait for something.
+    happened: (Sender<Happened>, Receiver<Happened>),
+    /// Evaluations that must be gone on with: an attempt has ended.
+    ended: VecDeque<u64>,
+    /// The next evaluation is being chosen.
+    asking: Option<Asking>,
+    /// From here, there was nothing to ask for.
+    vain: Option<Basis>,
+    /// Why, if there was something that is not worth its cost.
+    not_worthwhile: Option<Appraisal>,
+    /// Evaluations that people make by hand, as far as it matters.
+    by_hand: Vec<u64>,
+    /// Somebody was told which measurement is on trial elsewhere.
+    told_of_trial: bool,
+    /// A call failed that may have been carried out, so that leases may be ours without our knowing.
+    unsure: bool,
+    began: Instant,
+    finished: usize,
+    failed: usize,
+    suggestions: Suggestions,
+    /// Why nothing new is started.
+    ending: Option<Ending>,
+    purpose: Purpose,
+    /// The round of confirmations that is under way here.
+    round: Option<u64>,
+    tell: &'a mut dyn FnMut(Progress),
+}
+
+/// An evaluation that runs here.
+#[derive(Debug)]
+struct Job {
+    evaluation: u64,
+    measurement: usize,
+    attempt: u32,
+    /// It was asked to stop, because somebody withdrew the evaluation.
+    stopped: bool,
+    lease: Lease,
+}
+
+/// What the threads of a runner tell it.
+#[derive(Debug)]
+enum Happened {
+    /// An attempt at this evaluation has ended, or cannot be watched.
+    Ended(u64, Result<()>),
+    /// The next evaluation has been chosen.
+    Chosen,
+}
+
+impl<'a> Runner<'a> {
+    /// Opens the study of a file, or begins it. All that happens is told to `tell`.
+    pub fn new(
+        file: &'a StudyFile,
+        supervisor: Supervisor,
+        interrupt: Interrupt,
+        tell: &'a mut dyn FnMut(Progress),
+    ) -> Result<Self> {
+        file.require_commands()?;
+        let Opened { study, store } = file.open_or_create()?;
+        let layout = Layout::new(&file.runs);
+        layout.prepare()?;
+        Ok(Self {
+            owner: Owner::new(&layout)?,
+            heartbeat: Heartbeat::new(store.clone(), LEASE_TIME)?,
+            file,
+            study,
+            store,
+            layout,
+            supervisor: supervisor.of_study_at(&file.store),
+            interrupt,
+            jobs: vec![],
+            happened: channel(),
+            ended: VecDeque::new(),
+            asking: None,
+            vain: None,
+            not_worthwhile: None,
+            by_hand: vec![],
+            told_of_trial: false,
+            unsure: false,
+            began: Instant::now(),
+            finished: 0,
+            failed: 0,
+            suggestions: Suggestions::default(),
+            ending: None,
+            purpose: Purpose::Search,
+            round: None,
+            tell,
+        })
+    }
+
+    /// Searches no more: the recommended designs, so many at most, are confirmed.
+    #[must_use]
+    pub fn confirming(self, points: usize) -> Self {
+        Self { purpose: Purpose::Confirm { points }, ..self }
+    }
+
+    /// Runs until nothing more is to be started and nothing runs here any more.
+    pub fn run(mut self) -> Result<Summary> {
+        let worked = self.work();
+        if !self.jobs.is_empty() || self.unsure {
+            // What still runs does so without us. Others on this machine see that its leases have no
+            // owner; those elsewhere must not begin the same.
+            self.owner.leave_leases();
+        }
+        let ending = worked?;
+        let pending = self.study.evaluations().iter().filter(|e| e.status == Status::Pending);
+        Ok(Summary {
+            ending,
+            finished: self.finished,
+            failed: self.failed,
+            pending: pending.count(),
+            spent: self.study.spent(),
+            suggestions: self.suggestions,
+            failing: failing::without_value(&self.study).map(|m| self.failing(m)),
+        })
+    }
+
+    fn work(&mut self) -> Result<Ending> {
+        self.store.work_as(&self.owner.name, LEASE_TIME)?;
+        self.tell_spent();
+        let (mut failures, mut has_looked) = (0, false);
+        loop {
+            let round = match has_looked {
+                true => self.go_round(),
+                false => self.collect_late().map(|()| None),
+            };
+            match round {
+                Ok(Some(ending)) => return Ok(ending),
+                Ok(None) => (failures, has_looked) = (0, true),
+                Err(error) if error.is_passing() => {
+                    self.unsure = true;
+                    failures += 1;
+                    if !self.wait_out(&error, failures) {
+                        self.stop_all();
+                        return Ok(Ending::Interrupted);
+                    }
+                }
+                Err(error) => {
+                    self.unsure = true;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Gives back the leases of ours that we do not know of: an answer that was lost may have been
+    /// that we got one. Nobody would work on these evaluations until their time is over.
+    fn release_unknown(&mut self) -> Result<()> {
+        if !self.unsure {
+            return Ok(());
+        }
+        for LeaseStatus { lease, .. } in self.store.leases()? {
+            let is_known = self.jobs.iter().any(|job| job.lease == lease);
+            if lease.owner == self.owner.name && !is_known {
+                self.store.release(&lease)?;
+            }
+        }
+        self.unsure = false;
+        Ok(())
+    }
+
+    /// Keeps values that nobody collected, and that came too late: somebody elsewhere has settled
+    /// the evaluation while no program ran here.
+    fn collect_late(&mut self) -> Result<()> {
+        let kept = self.store.late()?;
+        for evaluation in self.layout.evaluations()? {
+            let Some(settled) = self.uncollected(evaluation)? else { continue };
+            let is_kept = |late: &LateResult| {
+                (late.evaluation, late.attempt) == (evaluation, settled.attempt)
+            };
+            if !kept.iter().any(is_kept) {
+                self.keep_late(evaluation, &settled)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that an attempt here gave for an evaluation that was settled.
+    fn uncollected(&self, evaluation: u64) -> Result<Option<Settled>> {
+        let Ok(known) = self.evaluation(evaluation) else { return Ok(None) };
+        if known.status == Status::Pending {
+            return Ok(None);
+        }
+        let Some(run) = self.run_of(known) else { return Ok(None) };
+        let tries = Tries { retries: 0, begun: Begun::default() };
+        match step::next(&self.layout, known, &run.measurement, tries) {
+            Ok(Step::Settle(settled)) => {
+                let measured = settled.result.as_ref().ok();
+                let problem = self.study.problem();
+                let is_known = measured.is_none_or(|measured| measured.is_in(known, problem));
+                Ok((!is_known).then_some(settled))
+            }
+            // Attempts of another study are none of our business here.
+            Ok(_) | Err(Error::LeftOver { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the database may be there again, after so many failures in a row. Meanwhile
+    /// commands go on, and their results stay in their folders. False if somebody wants to stop.
+    fn wait_out(&mut self, error: &Error, failures: u32) -> bool {
+        let wait = FIRST_WAIT.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_WAIT);
+        (self.tell)(Progress::Disconnected { reason: error.to_string(), wait });
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            // Says so at once if it was interrupted.
+            let _ = self.may_start();
+            let times = self.interrupt.times();
+            if times > 1 || (times == 1 && self.jobs.is_empty()) {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
+    }
+
+    /// Attends to everything once, then waits a little for something to happen. Tells why the run
+    /// ends, if it does.
+    fn go_round(&mut self) -> Result<Option<Ending>> {
+        self.release_unknown()?;
+        self.advance_ended()?;
+        self.study.refresh()?;
+        // Somebody may have amended the study from another file than this run has read.
+        self.file.check_problem(&self.study)?;
+        self.stop_withdrawn();
+        if self.interrupt.times() > 1 {
+            self.stop_all();
+            return Ok(Some(Ending::Interrupted));
+        }
+        self.ask_for_choice()?;
+        self.fill_slots()?;
+        if let Some(owner) = self.asking.as_mut().and_then(Asking::waits_for) {
+            (self.tell)(Progress::Queued { owner });
+        }
+        if self.jobs.is_empty() && self.asking.is_none() && !self.awaits_trial()? {
+            return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
+        }
+        self.listen()?;
+        Ok(None)
+    }
+
+    /// Whether anything new may be started; if not, that is told once.
+    fn may_start(&mut self) -> bool {
+        let time_over = |most: Duration| self.began.elapsed() >= most;
+        let ending = if self.interrupt.times() > 0 {
+            Some(Ending::Interrupted)
+        } else if self.file.budget.wall_time.is_some_and(time_over) {
+            Some(Ending::WallTime)
+        } else {
+            let failing = failing::indispensable(&self.study, self.file.run.trials);
+            failing.map(|m| Ending::Failing(self.failing(m)))
+        };
+        if self.ending.is_none() && ending.is_some() {
+            if let Some(Ending::Failing(failing)) = &ending {
+                (self.tell)(Progress::Failing(failing.clone()));
+            }
+            (self.tell)(Progress::Finishing { running: self.jobs.len() });
+            self.ending = ending;
+        }
+        self.ending.is_none()
+    }
+
+    /// Why nothing was started although something might have been.
+    fn nothing_left(&mut self) -> Ending {
+        if let Some(appraisal) = self.not_worthwhile.take() {
+            return Ending::NotWorthwhile(appraisal);
+        }
+        if let Purpose::Confirm { .. } = self.purpose {
+            return Ending::Confirmed;
+        }
+        let limits = self.limits();
+        // Where costs depend on the design, nothing was found for what is left of the budget.
+        let affordable = |which: &Vec<usize>| {
+            let permission = limits.permission(&self.study, which);
+            matches!(permission, Permission::Granted | Permission::Later)
+        };
+        let choices = self.study.config().choices(self.study.problem());
+        if choices.iter().any(affordable) { Ending::Exhausted } else { Ending::Budget }
+    }
+
+    fn limits(&self) -> Limits<'a> {
+        let running = self.jobs.iter().map(|job| job.measurement).collect();
+        let limits = Limits::new(&self.file.budget, &self.file.run, running);
+        limits.with_trials(self.by_hand.clone())
+    }
+
+    /// Whether others make the first evaluations of a measurement, so that more may be begun here
+    /// once one has succeeded.
+    fn awaits_trial(&mut self) -> Result<bool> {
+        if self.ending.is_some() || !self.is_on_trial(Trial::UnderWay) {
+            return Ok(false);
+        }
+        self.find_by_hand()?;
+        let limits = self.limits();
+        let measurements = &self.study.problem().measurements;
+        let awaited = |m: &usize| limits.trial(&self.study, *m) == Trial::UnderWay;
+        let Some(m) = (0..measurements.len()).find(awaited) else { return Ok(false) };
+        if !self.told_of_trial {
+            self.told_of_trial = true;
+            (self.tell)(Progress::OnTrial { measurement: measurements[m].name.clone() });
+        }
+        Ok(true)
+    }
+
+    /// Whether any measurement stands like this.
+    fn is_on_trial(&self, trial: Trial) -> bool {
+        let limits = self.limits();
+        let mut measurements = 0..self.study.problem().measurements.len();
+        measurements.any(|m| limits.trial(&self.study, m) == trial)
+    }
+
+    /// Finds out which evaluations people make by hand, if that matters to a measurement on trial.
+    fn find_by_hand(&mut self) -> Result<()> {
+        self.by_hand.clear();
+        if self.is_on_trial(Trial::UnderWay) {
+            let leases = self.store.leases()?;
+            let by_hand =
+                leases.iter().filter(|held| held.is_live() && held.lease.owner == BY_HAND);
+            self.by_hand = by_hand.map(|held| held.lease.evaluation).collect();
+        }
+        Ok(())
+    }
+
+    /// How the measurement of an evaluation is made; none for results from elsewhere.
+    fn run_of(&self, evaluation: &Evaluation) -> Option<&'a MeasurementRun> {
+        let name = &self.study.problem().measurements.get(evaluation.measurement?)?.name;
+        self.file.measurement_run(name)
+    }
+
+    /// The same for an evaluation that was asked for.
+    fn known_run(&self, evaluation: &Evaluation) -> Result<&'a MeasurementRun> {
+        let unknown = unyoke::Error::UnknownEvaluation { id: evaluation.id };
+        Ok(self.run_of(evaluation).ok_or(unknown)?)
+    }
+
+    /// Takes up what others left behind, then asks for more, while there are slots.
+    fn fill_slots(&mut self) -> Result<()> {
+        while self.may_start() && self.jobs.len() < self.file.run.slots {
+            // What is being chosen will need a slot.
+            let is_reserved = self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
+            if !is_reserved && self.take_up()? {
+                continue;
+            }
+            if self.asking.is_some() || !self.choose()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks after a pending evaluation that nobody looks after. False if there is none.
+    fn take_up(&mut self) -> Result<bool> {
+        let limits = self.limits();
+        let here = |id: u64| self.jobs.iter().any(|job| job.evaluation == id);
+        let candidate = |e: &&Evaluation| {
+            e.status == Status::Pending
+                && !here(e.id)
+                && e.measurement.is_some_and(|m| limits.has_slot(m))
+        };
+        let candidates: Vec<u64> =
+            self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
+        if candidates.is_empty() {
+            return Ok(false);
+        }
+        let name = &self.owner.name;
+        let claimed = match owner::take_over(&self.layout, &self.store, &candidates, name)? {
+            None => self.store.claim_free(&candidates, 1, name, LEASE_TIME)?.pop(),
+            taken => taken,
+        };
+        // One that was settled meanwhile is put away, and the next one tried at the next round.
+        claimed.map_or(Ok(false), |lease| self.begin(lease, None))
+    }
+
+    /// Begins to choose another evaluation within the limits. False if that would be in vain.
+    fn choose(&mut self) -> Result<bool> {
+        self.find_by_hand()?;
+        let basis = self.basis();
+        if self.vain.as_ref() == Some(&basis) {
+            return Ok(false);
+        }
+        let question = Question {
+            study: self.study.clone(),
+            layout: self.layout.clone(),
+            owner: self.owner.name.clone(),
+            budget: self.file.budget.clone(),
+            stop: self.file.stop.clone(),
+            run: self.file.run.clone(),
+            running: basis.running,
+            by_hand: basis.by_hand,
+            purpose: self.purpose,
+            round: self.round,
+        };
+        self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
+        Ok(true)
+    }
+
+    fn basis(&self) -> Basis {
+        let running = self.jobs.iter().map(|job| job.measurement).collect();
+        Basis { position: self.study.position(), running, by_hand: self.by_hand.clone() }
+    }
+
+    /// Asks for what was chosen, if that is possible by now, and begins it.
+    fn ask_for_choice(&mut self) -> Result<()> {
+        if !self.may_start() {
+            if let Some(asking) = self.asking.take() {
+                asking.abandon();
+            }
+            return Ok(());
+        }
+        let Some(asking) = self.asking.take_if(|asking| asking.is_done()) else { return Ok(()) };
+        let Choice { suggestion, appraisal, basis, turn } = asking.finish()?;
+        let is_searched = suggestion.as_ref().is_some_and(Suggestion::is_searched);
+        self.suggestions.computed += usize::from(is_searched);
+        // What runs may still change that: once it has ended, another choice is made.
+        self.not_worthwhile = appraisal.filter(|appraisal| appraisal.verdict.is_stop());
+        let suggestion = suggestion.filter(|_| self.not_worthwhile.is_none());
+        let Some(suggestion) = suggestion else {
+            self.vain = Some(basis);
+            return Ok(());
+        };
+        let (limits, interrupt) = (self.limits(), self.interrupt.clone());
+        let asked = self.study.ask_for(suggestion, |study, which| match interrupt.times() {
+            0 => limits.permission(study, which),
+            _ => Permission::Never,
+        })?;
+        drop(turn);
+        match asked {
+            Asked::Recorded(asked) => {
+                self.round = asked.confirms.or(self.round);
+                let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
+                // If somebody else has taken it up in this very moment, it is theirs.
+                claimed.map_or(Ok(()), |lease| self.begin(lease, Some(asked)).map(drop))
+            }
+            Asked::Outdated => {
+                self.suggestions.outdated += usize::from(is_searched);
+                Ok(())
+            }
+            Asked::NotAllowed => Ok(()),
+        }
+    }
+
+    /// Does what is to be done about an evaluation that was claimed. False if that was nothing.
+    fn begin(&mut self, lease: Lease, asked: Option<Suggestion>) -> Result<bool> {
+        let (evaluation, first) = (lease.evaluation, lease.attempt == 1);
+        self.heartbeat.keep(lease.clone());
+        let unknown = unyoke::Error::UnknownEvaluation { id: evaluation };
+        let measurement = self.evaluation(evaluation)?.measurement.ok_or(unknown)?;
+        self.jobs.push(Job { evaluation, measurement, attempt: 0, stopped: false, lease });
+        let begun = self.advance_claimed(evaluation, first, asked);
+        if begun.is_err() {
+            // To be gone on with, if the run goes on.
+            self.ended.push_back(evaluation);
+        }
+        begun
+    }
+
+    /// Goes on with an evaluation that was just claimed, for the first time or again.
+    fn advance_claimed(
+        &mut self,
+        evaluation: u64,
+        first: bool,
+        asked: Option<Suggestion>,
+    ) -> Result<bool> {
+        // It may have been settled while nobody had the lease.
+        self.study.refresh()?;
+        if self.evaluation(evaluation)?.status != Status::Pending {
+            self.put_away(evaluation)?;
+            return Ok(false);
+        }
+        // Attempts that are older than the first claim cannot be of this study.
+        if first && !self.layout.attempts(evaluation)?.is_empty() {
+            return Err(Error::LeftOver { folder: self.layout.evaluation(evaluation) });
+        }
+        self.advance(evaluation, asked)?;
+        Ok(true)
+    }
+
+    /// Looks after an evaluation no longer.
+    fn put_away(&mut self, evaluation: u64) -> Result<()> {
+        self.jobs.retain(|job| job.evaluation != evaluation);
+        self.heartbeat.release(evaluation)
+    }
+
+    /// Goes on with an evaluation: starts an attempt, waits for one, or settles it.
+    fn advance(&mut self, evaluation: u64, asked: Option<Suggestion>) -> Result<()> {
+        loop {
+            let known = self.evaluation(evaluation)?;
+            if known.status == Status::Withdrawn {
+                return self.leave_withdrawn(evaluation);
+            }
+            let run = self.known_run(known)?;
+            let is_pending = known.status == Status::Pending;
+            let tries = Tries { retries: run.retries, begun: self.begun(known) };
+            match step::next(&self.layout, known, &run.measurement, tries)? {
+                Step::Settle(settled) => return self.settle(evaluation, settled),
+                Step::Start { after, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, after);
+                }
+                Step::NeverBegan { reason, .. } if !is_pending || !self.may_start() => {
+                    return self.leave(evaluation, Some(reason));
+                }
+                // Whoever starts it anew has perhaps mended what was wrong.
+                Step::NeverBegan { attempt, reason } if self.looks_after(evaluation, attempt) => {
+                    return self.give_up(evaluation, reason);
+                }
+                Step::NeverBegan { attempt, reason } => {
+                    let (attempt, after) = (attempt + 1, Some(reason));
+                    if self.start(evaluation, attempt, after, asked.as_ref())? {
+                        return Ok(());
+                    }
+                }
+                Step::Await { attempt } => {
+                    let folder = self.layout.attempt(evaluation, attempt);
+                    self.tell_underway(evaluation, attempt, None, asked)?;
+                    self.entrust(evaluation, attempt);
+                    let place = Attempt::whereabouts(&folder);
+                    (self.tell)(Progress::Awaited { evaluation, attempt, place });
+                    return self.watch(evaluation, Attempt::open(folder));
+                }
+                Step::Start { attempt, after } => {
+                    if self.start(evaluation, attempt, after, asked.as_ref())? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Leaves an evaluation to a later run; the last attempt, if any, failed for this reason.
+    fn leave(&mut self, evaluation: u64, after: Option<String>) -> Result<()> {
+        if let Some(reason) = after {
+            (self.tell)(Progress::Left { evaluation, reason });
+        }
+        self.put_away(evaluation)
+    }
+
+    /// Starts an attempt. False if somebody whose lease had ended was about to start it.
+    fn start(
+        &mut self,
+        evaluation: u64,
+        attempt: u32,
+        after: Option<String>,
+        asked: Option<&Suggestion>,
+    ) -> Result<bool> {
+        let known = self.evaluation(evaluation)?;
+        let (run, retry) = (self.known_run(known)?, known.retried);
+        let spec = Spec { retry, ..Spec::new(run, &known.design, evaluation, attempt)? };
+        let folder = self.layout.attempt(evaluation, attempt);
+        let started = match Attempt::start(&folder, &spec, &self.supervisor) {
+            Err(Error::AlreadyStarted { .. }) => return Ok(false),
+            started => started?,
+        };
+        // We know the count ourselves; it is written down for the programs that come after us.
+        let _ = self.layout.count_attempt(evaluation, attempt, retry);
+        self.entrust(evaluation, attempt);
+        self.tell_underway(evaluation, attempt, after, asked.cloned())?;
+        self.watch(evaluation, started)?;
+        Ok(true)
+    }
+
+    /// How many attempts at an evaluation were begun, as far as anybody knows.
+    fn begun(&self, evaluation: &Evaluation) -> Begun {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation.id);
+        let begun = self.layout.begun(evaluation.id, evaluation.retried);
+        Begun { last: begun.last.max(job.map_or(0, |job| job.attempt)), ..begun }
+    }
+
+    /// Tells the supervisor of an attempt under which lease it works, for the case that we are killed.
+    fn entrust(&self, evaluation: u64, attempt: u32) {
+        if !self.supervisor.keeps_leases() {
+            return;
+        }
+        let Some(job) = self.jobs.iter().find(|job| job.evaluation == evaluation) else { return };
+        let entrusted = Entrusted {
+            evaluation,
+            claim: job.lease.attempt,
+            owner: job.lease.owner.clone(),
+            alive: self.layout.owners().join(&self.owner.name),
+            lasting_ms: u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX),
+        };
+        // Without it the lease ends when we do, as it would if the machine went down.
+        let _ = entrusted.write(&self.layout.attempt(evaluation, attempt));
+    }
+
+    /// Whether this attempt runs, or ran, here.
+    fn looks_after(&self, evaluation: u64, attempt: u32) -> bool {
+        let job = self.jobs.iter().find(|job| job.evaluation == evaluation);
+        job.is_some_and(|job| job.attempt == attempt)
+    }
+
+    /// Nothing was measured and nothing will be: the evaluation is taken back and the run ends.
+    fn give_up(&mut self, evaluation: u64, reason: String) -> Result<()> {
+        match self.study.withdraw(evaluation) {
+            Ok(()) | Err(unyoke::Error::AlreadySettled { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let measurement = self.known_run(self.evaluation(evaluation)?)?.measurement.clone();
+        (self.tell)(Progress::GivenUp { evaluation, reason: reason.clone() });
+        self.ending.get_or_insert(Ending::CannotStart { measurement, reason });
+        self.put_away(evaluation)?;
+        self.tell_spent();
+        Ok(())
+    }
+
+    /// Stops what runs here although somebody has withdrawn it.
+    fn stop_withdrawn(&mut self) {
+        for job in &mut self.jobs {
+            let known = usize::try_from(job.evaluation).ok();
+            let known = known.and_then(|index| self.study.evaluations().get(index));
+            if !job.stopped && known.is_some_and(|known| known.status == Status::Withdrawn) {
+                job.stopped = true;
+                let folder = self.layout.attempt(job.evaluation, job.attempt);
+                // One that cannot be stopped goes on; what it gives does not count.
+                let _ = Attempt::open(folder).stop();
+            }
+        }
+    }
+
+    /// What somebody withdrew does not count, whatever came out.
+    fn leave_withdrawn(&mut self, evaluation: u64) -> Result<()> {
+        let known = self.evaluation(evaluation)?;
+        let run = self.known_run(known)?;
+        let tries = Tries { retries: 0, begun: Begun::default() };
+        if let Step::Settle(settled) = step::next(&self.layout, known, &run.measurement, tries)? {
+            self.keep_late(evaluation, &settled)?;
+        }
+        (self.tell)(Progress::GivenUp { evaluation, reason: "it was withdrawn".to_owned() });
+        self.put_away(evaluation)?;
+        self.tell_spent();
+        Ok(())
+    }
+
+    /// Waits for an attempt on a thread of its own.
+    fn watch(&self, evaluation: u64, mut attempt: Attempt) -> Result<()> {
+        let sender = self.happened.0.clone();
+        let watch = move || {
+            let ended = attempt.wait().map(drop);
+            // Nobody listens any more if the runner has ended.
+            let _ = sender.send(Happened::Ended(evaluation, ended));
+        };
+        let thread = std::thread::Builder::new().name(format!("evaluation {evaluation}"));
+        thread.spawn(watch).map(drop).map_err(Error::io("watcher"))
+    }
+
+    /// Waits a little for something to happen.
+    fn listen(&mut self) -> Result<()> {
+        let mut next = self.happened.1.recv_timeout(PAUSE).ok();
+        while let Some(happened) = next {
+            if let Happened::Ended(evaluation, watched) = happened {
+                watched?;
+                self.ended.push_back(evaluation);
+            }
+            next = self.happened.1.try_recv().ok();
+        }
+        Ok(())
+    }
+
+    /// Goes on with the evaluations of which an attempt has ended.
+    fn advance_ended(&mut self) -> Result<()> {
+        while let Some(evaluation) = self.ended.front().copied() {
+            if self.jobs.iter().any(|job| job.evaluation == evaluation) {
+                self.advance(evaluation, None)?;
+            }
+            // Only now: what cannot be recorded yet is tried again.
+            self.ended.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Tells the study how an evaluation ended, then gives it back.
+    fn settle(&mut self, evaluation: u64, settled: Settled) -> Result<()> {
+        self.study.refresh()?;
+        if self.evaluation(evaluation)?.status == Status::Withdrawn {
+            return self.leave_withdrawn(evaluation);
+        }
+        let outcome = self.outcome(evaluation, &settled)?;
+        match self.study.tell(evaluation, outcome) {
+            Ok(()) => self.tell_settled(evaluation, settled)?,
+            Err(unyoke::Error::AlreadySettled { .. }) => self.keep_late(evaluation, &settled)?,
+            Err(error) => return Err(error.into()),
+        }
+        self.put_away(evaluation)?;
+        self.tell_spent();
+        Ok(())
+    }
+
+    /// What to record of an evaluation that ended.
+    fn outcome(&self, evaluation: u64, settled: &Settled) -> Result<unyoke::Outcome> {
+        let outcome = match &settled.result {
+            Ok(measured) => measured.outcome(self.study.problem()),
+            Err(reason) => unyoke::Outcome::default().missing(reason),
+        };
+        let run = self.known_run(self.evaluation(evaluation)?)?;
+        let cost = self.study.cost(&run.measurement)?;
+        Ok(match settled.spent.paid(cost) {
+            Some(cost) => outcome.cost(cost),
+            None => outcome,
+        })
+    }
+
+    /// Keeps what came too late, unless it is just what was told, by somebody else who waited for
+    /// the same attempt.
+    fn keep_late(&mut self, evaluation: u64, settled: &Settled) -> Result<()> {
+        self.study.refresh()?;
+        let known = self.evaluation(evaluation)?;
+        let failed = |reason: &str| {
+            let is_this =
+                |status: &Status| matches!(status, Status::Failed(told) if told == reason);
+            known.recorded().any(is_this)
+        };
+        let same = match &settled.result {
+            Ok(measured) => measured.is_in(known, self.study.problem()),
+            Err(reason) => failed(reason),
+        };
+        if !same {
+            let outcome = match &settled.result {
+                Ok(measured) => measured.to_string(),
+                Err(reason) => reason.replace('\0', " "),
+            };
+            self.store.keep_late(evaluation, settled.attempt, &outcome)?;
+            (self.tell)(Progress::Late { evaluation });
+        }
+        Ok(())
+    }
+
+    /// Stops what runs here, and waits until it has. Leases that cannot be given back are seen to
+    /// have no owner.
+    fn stop_all(&mut self) {
+        if self.jobs.is_empty() {
+            return;
+        }
+        (self.tell)(Progress::Stopping { running: self.jobs.len() });
+        for job in &self.jobs {
+            let folder = self.layout.attempt(job.evaluation, job.attempt);
+            // One that cannot be stopped goes on and is found again later.
+            let _ = Attempt::open(folder).stop();
+        }
+        // What has ended before is not among those that will be heard of.
+        let mut ended: Vec<u64> = self.ended.drain(..).collect();
+        while !self.jobs.is_empty() && self.interrupt.times() < 3 {
+            for evaluation in ended.drain(..) {
+                // A value that is there is recorded: others would measure it again.
+                if self.advance(evaluation, None).is_err() {
+                    self.jobs.retain(|job| job.evaluation != evaluation);
+                    self.owner.leave_leases();
+                }
+            }
+            if let Ok(Happened::Ended(evaluation, _)) = self.happened.1.recv_timeout(PAUSE) {
+                ended.push(evaluation);
+            }
+        }
+    }
+
+    fn evaluation(&self, evaluation: u64) -> Result<&Evaluation> {
+        let unknown = unyoke::Error::UnknownEvaluation { id: evaluation };
+        let index = usize::try_from(evaluation).ok();
+        Ok(index.and_then(|index| self.study.evaluations().get(index)).ok_or(unknown)?)
+    }
+
+    fn tell_underway(
+        &mut self,
+        evaluation: u64,
+        attempt: u32,
+        after: Option<String>,
+        asked: Option<Suggestion>,
+    ) -> Result<()> {
+        let known = self.evaluation(evaluation)?;
+        let measurement = self.known_run(known)?.measurement.clone();
+        let (design, cost) = (known.design.clone(), known.cost);
+        let underway = Underway { evaluation, measurement, design, cost, attempt };
+        let mut before = 0;
+        if let Some(job) = self.jobs.iter_mut().find(|job| job.evaluation == evaluation) {
+            before = std::mem::replace(&mut job.attempt, attempt);
+        }
+        let progress = match (asked, after) {
+            (Some(suggestion), _) => Progress::Started {
+                gain_per_cost: suggestion.gain_per_cost(),
+                gain_share: suggestion.gain_share(),
+                notes: suggestion.remarks(),
+                underway,
+            },
+            (None, Some(reason)) if before > 0 => Progress::Retried { evaluation, attempt, reason },
+            _ => Progress::TakenUp { underway },
+        };
+        (self.tell)(progress);
+        self.tell_spent();
+        Ok(())
+    }
+
+    fn tell_settled(&mut self, evaluation: u64, settled: Settled) -> Result<()> {
+        let known = self.evaluation(evaluation)?;
+        let measurement = self.known_run(known)?.measurement.clone();
+        let failed = match &known.status {
+            // Not only what failed here: a value may be one that its output cannot have.
+            Status::Failed(reason) => Some((known.measurement, reason.clone())),
+            _ => None,
+        };
+        match (failed, settled.result) {
+            (None, Ok(measured)) => {
+                self.finished += 1;
+                let duration = settled.spent.duration;
+                (self.tell)(Progress::Finished { evaluation, measurement, measured, duration });
+            }
+            (None, Err(_)) => {}
+            (Some((m, reason)), _) => {
+                self.failed += 1;
+                (self.tell)(Progress::Failed { evaluation, measurement, reason });
+                if let Some(m) = m {
+                    self.tell_if_failing(m);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that a command never works where the run goes on without it. Otherwise it ends, and says
+    /// so then.
+    fn tell_if_failing(&mut self, measurement: usize) {
+        let failing = self.failing(measurement);
+        let has_failed = self.limits().trial(&self.study, measurement) == Trial::Failed;
+        if has_failed && failing.dispensable {
+            (self.tell)(Progress::Failing(failing));
+        }
+    }
+
+    /// What is wrong with a measurement that gave nothing so far.
+    fn failing(&self, measurement: usize) -> Failing {
+        let stops = failing::indispensable(&self.study, self.file.run.trials).is_some();
+        Failing { dispensable: !stops, ..Failing::of(&self.study, &self.layout, measurement) }
+    }
+
+    fn tell_spent(&mut self) {
+        let (spent, committed) = (self.study.spent(), self.study.committed());
+        (self.tell)(Progress::Spent { spent, committed });
+    }
+}
