@@ -12,6 +12,7 @@ use unyoke_view::{
 };
 
 use crate::arguments::StudyArgument;
+use crate::clock::pause_in_words;
 use crate::commands::front::{measured_table, refuse_without_values};
 use crate::commands::{ask, run};
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         return by_hand(arguments, &file, form);
     }
     let points = arguments.points();
-    let summary = run::work(&file, |runner| runner.confirming(points))?;
+    let summary = run::work(&file, &[], |runner| runner.confirming(points))?;
     conclude(arguments, &file, &summary, form)
 }
 
@@ -171,6 +172,9 @@ fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCo
             "there is nothing to confirm: all recommended designs are measured or under way, or do not \
              fit into the budget",
         )?;
+        for paused in unyoke_view::paused(&study, unyoke_run::now()) {
+            say(&format!("  {}", pause_in_words(&paused)))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ impl Engine<'_> {
     pub(crate) fn designs_to_confirm(&self, points: usize) -> Result<Vec<Vec<f64>>> {
         let (model, weights) = (self.recommender(None)?, self.weights_of_front()?);
         let front = self.candidates(&model, &weights)?.recommended(&model, &weights, points);
-        front.to_confirm(&model, &weights, |x| match self.lacking_measurements(x) {
+        front.to_confirm(&model, &weights, |x| match self.lacking_at(x) {
             Some(lacking) => self.price(&lacking, x),
             None => Ok(f64::INFINITY),
         })
@@ -34,7 +34,7 @@ impl Engine<'_> {
     ) -> Result<NextConfirmation> {
         let mut must_wait = false;
         for x in designs {
-            let Some(lacking) = self.lacking_measurements(x) else { continue };
+            let Some(lacking) = self.lacking_at(x) else { continue };
             let Some(&measurement) = lacking.first() else {
                 must_wait |= self.is_awaited(x);
                 continue;
@@ -63,7 +63,7 @@ impl Engine<'_> {
     ) -> Result<Renewed> {
         let x = self.history.space.encode(&earlier.design)?;
         let m = self.problem().measurement_index(&earlier.measurement)?;
-        let lacking = self.lacking_measurements(&x).unwrap_or_default();
+        let lacking = self.lacking_at(&x).unwrap_or_default();
         if !lacking.contains(&m) {
             return Ok(Renewed::Outdated);
         }
@@ -107,13 +107,23 @@ impl Engine<'_> {
         Ok(Confirmation { round, values })
     }
 
+    /// What a recommended design lacks, given all that was ever made there.
+    fn lacking_at(&self, x: &[f64]) -> Option<Vec<usize>> {
+        self.lacking_measurements(x, |e| e.status != Status::Withdrawn)
+    }
+
     /// The measurements by which a design gets the values that it lacks, those that give most of them for
-    /// their cost first; none if one of them failed there, so that the others are of no use.
-    fn lacking_measurements(&self, x: &[f64]) -> Option<Vec<usize>> {
+    /// their cost first; none if one of them failed there, so that the others are of no use. Only
+    /// evaluations that `counts` says count.
+    pub(super) fn lacking_measurements(
+        &self,
+        x: &[f64],
+        counts: impl Fn(&Evaluation) -> bool,
+    ) -> Option<Vec<usize>> {
         let (history, problem) = (self.history, self.problem());
         let is_here = |e: &&Evaluation| {
             let points = [history.point(e.id), history.suggested_point(e.id)];
-            e.status != Status::Withdrawn && points.iter().any(|at| history.space.same(at, x))
+            counts(e) && points.iter().any(|at| history.space.same(at, x))
         };
         let here: Vec<&Evaluation> = history.evaluations.iter().filter(is_here).collect();
         let is_measured = |k: &usize| problem.outputs[*k].formula.is_none();
@@ -151,7 +161,7 @@ impl Engine<'_> {
     }
 
     /// What these measurements cost at `x` together.
-    fn price(&self, measurements: &[usize], x: &[f64]) -> Result<f64> {
+    pub(super) fn price(&self, measurements: &[usize], x: &[f64]) -> Result<f64> {
         Ok(CostModel::new(self.history, measurements)?.at(x))
     }
 }
