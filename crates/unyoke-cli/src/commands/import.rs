@@ -122,7 +122,11 @@ fn import(file: &StudyFile, content: &Content, form: Form) -> Result<ExitCode, F
     let new = study.tell_missing_results(&import.added)?;
     let added: Vec<&Measured> = new.iter().map(|i| &import.added[*i]).collect();
     let known = import.added.len() - new.len();
-    conclude(&study, &Outlook { content, settled: &import.settled, added, known, notes }, form)
+    conclude(
+        &study,
+        &Outlook { content, settled: &import.settled, added, known, notes, verb: "imported" },
+        form,
+    )
 }
 
 /// Shows what an import would do, on a copy.
@@ -151,7 +155,18 @@ fn preview(file: &StudyFile, content: &Content, form: Form) -> Result<ExitCode, 
             say(&format!("  and {} more", added.len() - SHOWN))?;
         }
     }
-    conclude(&study, &Outlook { content, settled: &import.settled, added, known, notes }, form)?;
+    conclude(
+        &study,
+        &Outlook {
+            content,
+            settled: &import.settled,
+            added,
+            known,
+            notes,
+            verb: "would be imported",
+        },
+        form,
+    )?;
     if form == Form::Table {
         say("nothing was changed: this was a preview")?;
     }
@@ -168,6 +183,8 @@ struct Outlook<'a> {
     added: Vec<&'a Measured>,
     known: usize,
     notes: Vec<String>,
+    /// "imported", or that it would be.
+    verb: &'static str,
 }
 
 fn conclude<J: Journal>(
@@ -175,7 +192,7 @@ fn conclude<J: Journal>(
     outlook: &Outlook<'_>,
     form: Form,
 ) -> Result<ExitCode, Failure> {
-    let Outlook { content, settled, added, known, notes } = outlook;
+    let Outlook { content, settled, added, known, notes, verb } = outlook;
     let outside = added.iter().filter(|(at, ..)| is_outside(study.problem(), at)).count();
     if form == Form::Json {
         let ids: Vec<u64> = settled.iter().map(|(id, ..)| *id).collect();
@@ -196,7 +213,7 @@ fn conclude<J: Journal>(
         0 => String::new(),
         bad => format!(", {} left out", count(bad, "row")),
     };
-    say(&format!("{} imported{before}{left_out}", count(added.len(), "value")))?;
+    say(&format!("{} {verb}{before}{left_out}", count(added.len(), "value")))?;
     if outside > 0 {
         let values = count(outside, "value");
         say(&format!("{values} at designs outside the bounds: models learn from them"))?;
