@@ -137,7 +137,8 @@ impl Table {
     ) -> Result<Design, String> {
         let name = parameter.name();
         match cell_text(cell, parameter) {
-            text if text.is_empty() || is_missing(parameter, text) => {
+            "" => Err(format!("{name} is blank, but a parameter needs a value")),
+            text if is_missing(parameter, text) => {
                 Err(format!("{name} is {text:?}, but a parameter needs a value"))
             }
             text => match parameter {

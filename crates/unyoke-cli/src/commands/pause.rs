@@ -68,7 +68,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, form: Form) -> Result<ExitCode
     let was_paused = study.resume(name)?;
     match form {
         Form::Json => say_json(&json!({ "measurement": name, "was_paused": was_paused }))?,
-        Form::Table if was_paused => say(&format!("{name} is made again"))?,
+        Form::Table if was_paused => say(&format!("{name} is not paused any more"))?,
         Form::Table => say(&format!("{name} was not paused"))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -370,7 +370,10 @@ fn result_in_words(shown: &EvaluationView) -> String {
             let values = values.iter().map(|(name, reading)| (name.as_str(), *reading));
             format!(" is recorded as {}", readings(only, values))
         }
-        (None, EvaluationStatus::Failed) => " is recorded as failed".to_owned(),
+        (None, EvaluationStatus::Failed) => match &shown.reason {
+            Some(reason) => format!(" is recorded as failed: {reason}"),
+            None => " is recorded as failed".to_owned(),
+        },
         (None, other) => format!(" is {}", other.word()),
     }
 }

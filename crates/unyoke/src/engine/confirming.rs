@@ -134,7 +134,7 @@ impl Engine<'_> {
         }
         let is_lacking = |k: &usize| !here.iter().any(|e| e.outputs.contains(k));
         let mut lacking: Vec<usize> = measured.into_iter().filter(is_lacking).collect();
-        let mut chosen = vec![];
+        let (all, mut chosen) = (lacking.clone(), vec![]);
         while !lacking.is_empty() {
             let worth = |m: usize| {
                 let gives = problem.outputs_of(m).iter().filter(|k| lacking.contains(k)).count();
@@ -150,7 +150,23 @@ impl Engine<'_> {
             }
             chosen.push(best);
         }
-        Some(chosen)
+        Some(self.needed(chosen, &all))
+    }
+
+    /// Those of the chosen measurements without which one of these outputs would be lacking: a cheap one may
+    /// have been chosen before one that gives the same and more.
+    fn needed(&self, mut chosen: Vec<usize>, lacking: &[usize]) -> Vec<usize> {
+        for m in chosen.clone() {
+            let others = chosen.iter().filter(|other| **other != m);
+            let given: Vec<usize> =
+                others.flat_map(|other| self.problem().outputs_of(*other)).collect();
+            let mut outputs =
+                self.problem().outputs_of(m).into_iter().filter(|k| lacking.contains(k));
+            if outputs.all(|k| given.contains(&k)) {
+                chosen.retain(|other| *other != m);
+            }
+        }
+        chosen
     }
 
     /// Whether something is under way at a design.

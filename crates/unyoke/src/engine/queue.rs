@@ -36,28 +36,8 @@ impl Engine<'_> {
             Some(name) => Ok(vec![self.problem().measurement_index(name)?]),
             None => {
                 let x = self.history.space.encode(&queued.design)?;
-                let chosen = self.lacking_measurements(&x, |e| e.status.counts());
-                Ok(self.needed(chosen.unwrap_or_default(), &x))
+                Ok(self.lacking_measurements(&x, |e| e.status.counts()).unwrap_or_default())
             }
         }
-    }
-
-    /// Those of the chosen measurements without which something would be lacking: a cheap one may have been
-    /// chosen before one that gives the same and more.
-    fn needed(&self, mut chosen: Vec<usize>, x: &[f64]) -> Vec<usize> {
-        let history = self.history;
-        let is_here = |id: u64| history.space.same(history.point(id), x);
-        let here = history.evaluations.iter().filter(|e| e.status.counts() && is_here(e.id));
-        let known: Vec<usize> = here.flat_map(|e| e.outputs.iter().copied()).collect();
-        for m in chosen.clone() {
-            let others = chosen.iter().filter(|other| **other != m);
-            let given: Vec<usize> =
-                others.flat_map(|other| self.problem().outputs_of(*other)).collect();
-            let outputs = self.problem().outputs_of(m);
-            if outputs.iter().all(|k| given.contains(k) || known.contains(k)) {
-                chosen.retain(|other| *other != m);
-            }
-        }
-        chosen
     }
 }
