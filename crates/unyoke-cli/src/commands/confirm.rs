@@ -144,6 +144,8 @@ fn left_over(arguments: &Arguments, study: &Study) -> Result<Option<String>, Fai
 /// Asks for what to measure, for people who measure it.
 fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCode, Failure> {
     let mut opened = file.open_or_create()?;
+    // Before anything is asked for: that may begin another round.
+    let held_up = confirmation(&opened.study)?;
     let (points, mut asked) = (arguments.points(), Vec::<Suggestion>::new());
     while asked.len() < arguments.count {
         let round = asked.last().and_then(|last| last.confirms);
@@ -154,7 +156,7 @@ fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCo
         asked.push(suggestion);
     }
     let study = opened.study;
-    let (held_up, problem) = (confirmation(&study)?, study.problem());
+    let problem = study.problem();
     if form == Form::Json {
         let views = asked.iter().map(|one| SuggestionView::new(problem, one, None));
         let asked: Vec<SuggestionView> = views.collect();
