@@ -67,6 +67,7 @@ const HYPERVOLUME_DESIGNS: usize = 64;
 const NEAR: f64 = 1e-3;
 
 /// What has become of a suggestion.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub(crate) enum Renewed {
     /// This can be asked for: the suggestion under its new number, or what must come before it.
     Valid(Suggestion),

@@ -25,6 +25,7 @@ const SEARCHES: u32 = 64;
 
 /// What became of a suggestion that was to be asked for; see [`Study::ask_for`].
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub enum Asked {
     /// It is pending now, under the number it has here. If something had to come first, such as an
     /// initial evaluation, this is what is pending instead.
