@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde::Serialize;
-use unyoke::{Cost, Design, Journal, Problem, Study, Wishes};
-use unyoke_run::{Limits, is_gone};
+use unyoke::{Cost, Design, Journal, Pause, Problem, Study, Wishes};
+use unyoke_run::{Limits, is_gone, now, release_by_hand};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{
     Background, Custody, FrontView, Plan, StudyReport, Worker, best_for, evaluations,
@@ -126,9 +126,48 @@ impl Handle {
         self.read(py, |found| Ok(has_values(&found.study)))
     }
 
-    /// Asks what to evaluate next, for somebody who does it by hand.
-    fn ask(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(py.detach(|| json(&running::ask(&self.state)?))?)
+    /// Asks what to evaluate next, for somebody who does it by hand: one of these measurements, if any is
+    /// named, at a design with these values.
+    fn ask(&self, py: Python<'_>, only: Vec<String>, fixed: &str) -> PyResult<String> {
+        let fixed: Design = serde_json::from_str(fixed).map_err(Failure::Json)?;
+        Ok(py.detach(|| json(&running::ask(&self.state, &only, &fixed)?))?)
+    }
+
+    /// Puts a design into the queue; its number there.
+    #[pyo3(signature = (design, measurement))]
+    fn queue(&self, py: Python<'_>, design: &str, measurement: Option<&str>) -> PyResult<u64> {
+        let design: Design = serde_json::from_str(design).map_err(Failure::Json)?;
+        self.write(py, |found| Ok(found.study.queue(design, measurement)?))
+    }
+
+    /// Takes an entry out of the queue.
+    fn unqueue(&self, py: Python<'_>, entry: u64) -> PyResult<()> {
+        self.write(py, |found| Ok(found.study.unqueue(entry)?))
+    }
+
+    /// Takes an evaluation back and does not suggest it again right away.
+    fn skip(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
+        self.write(py, |found| {
+            found.study.skip(evaluation)?;
+            Ok(release_by_hand(&found.store, evaluation)?)
+        })
+    }
+
+    /// Records that a measurement cannot be made until then, in seconds since 1970.
+    #[pyo3(signature = (measurement, until, reason))]
+    fn pause(
+        &self,
+        py: Python<'_>,
+        measurement: &str,
+        until: Option<u64>,
+        reason: Option<String>,
+    ) -> PyResult<()> {
+        self.write(py, |found| Ok(found.study.pause(measurement, Pause { until, reason })?))
+    }
+
+    /// Records that a measurement can be made again. False if it was not paused.
+    fn resume(&self, py: Python<'_>, measurement: &str) -> PyResult<bool> {
+        self.write(py, |found| Ok(found.study.resume(measurement)?))
     }
 
     /// What would be asked for, and why.
@@ -162,7 +201,7 @@ impl Handle {
                 true => found.study.replace_failure(evaluation, outcome)?,
                 false => found.study.tell(evaluation, outcome)?,
             }
-            running::give_back(&found.store, evaluation)
+            Ok(release_by_hand(&found.store, evaluation)?)
         })
     }
 
@@ -186,7 +225,7 @@ impl Handle {
     fn withdraw(&self, py: Python<'_>, evaluation: u64) -> PyResult<()> {
         self.write(py, |found| {
             found.study.withdraw(evaluation)?;
-            running::give_back(&found.store, evaluation)
+            Ok(release_by_hand(&found.store, evaluation)?)
         })
     }
 
@@ -444,8 +483,9 @@ fn custody(found: &Found) -> Result<Custody> {
     let worker = |status: LeaseStatus| {
         let has_owner = status.is_live() && !is_gone(&status.lease.owner);
         let owner = has_owner.then(|| status.lease.owner.clone());
-        (status.lease.evaluation, Worker { owner, attempt: status.lease.attempt })
+        let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
+        (evaluation, Worker { owner, attempt, since: None })
     };
     let workers = found.store.leases()?.into_iter().map(worker).collect();
-    Ok(Custody { workers, late_results: found.store.late()?.len() })
+    Ok(Custody { workers, late_results: found.store.late()?.len(), now: now() })
 }

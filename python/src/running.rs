@@ -7,8 +7,8 @@ use unyoke::{
     Asked, Cost, CostSource, Design, Evaluation, LearnedCost, Outcome, Permission, Status, Study,
     Suggestion,
 };
-use unyoke_run::{BY_HAND, Budget, Failing, Layout, Limits, RunSettings, claim_by_hand};
-use unyoke_store::{LeaseStatus, Store};
+use unyoke_run::{Budget, Failing, Layout, Limits, RunSettings, claim_by_hand};
+use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};
 
 use crate::error::{Failure, Result};
@@ -51,12 +51,18 @@ pub(crate) struct Over {
 }
 
 /// What to evaluate next, for somebody who does it by hand.
-pub(crate) fn ask(state: &State) -> Result<SuggestionView> {
+pub(crate) fn ask(state: &State, only: &[String], fixed: &Design) -> Result<SuggestionView> {
+    state.with(|found| {
+        for name in only {
+            found.study.problem().measurement_index(name)?;
+        }
+        Ok(())
+    })?;
     let (budget, run, stop) =
         state.with(|found| Ok((found.budget.clone(), found.run.clone(), found.stop.clone())))?;
     loop {
-        let limits = Limits::new(&budget, &run, vec![]);
-        let asked = choose(state, |study, which| limits.permission(study, which), None)?;
+        let limits = Limits::new(&budget, &run, vec![]).only(only);
+        let asked = choose(state, fixed, |study, which| limits.permission(study, which), None)?;
         let Choice::Asked(suggestion) = asked else { return Err(Failure::Exhausted) };
         let is_ours = state.with(|found| claim(found, suggestion.evaluation))?;
         if !is_ours {
@@ -98,12 +104,13 @@ enum Choice {
 /// Chooses what to evaluate and asks for it. The study can be used meanwhile.
 fn choose(
     state: &State,
+    fixed: &Design,
     allowed: impl Fn(&Study<Store>, &[usize]) -> Permission + Sync,
     stop: Option<&unyoke::Stop>,
 ) -> Result<Choice> {
     for _ in 0..SEARCHES {
         let study = state.snapshot()?;
-        let Some(suggestion) = compute(|| study.suggest_where(&allowed))?? else {
+        let Some(suggestion) = compute(|| study.suggest_within(fixed, &allowed))?? else {
             return Ok(Choice::Nothing);
         };
         if let Some(stop) = stop
@@ -150,7 +157,7 @@ pub(crate) fn next(
     let (limits, stop) = (limits(), state.with(|found| Ok(found.stop.clone()))?);
     loop {
         let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
-        match choose(state, permission, stop.as_ref())? {
+        match choose(state, &Design::new(), permission, stop.as_ref())? {
             // If somebody else has taken it up in this very moment, it is theirs.
             Choice::Asked(asked) if !worker.claim(asked.evaluation)? => {}
             Choice::Asked(asked) => {
@@ -189,7 +196,10 @@ fn take_up(state: &State, limits: &Limits<'_>, running: &[u64]) -> Result<Option
     };
     loop {
         let candidates: Vec<u64> = state.with(|found| {
-            Ok(found.study.evaluations().iter().filter(candidate).map(|e| e.id).collect())
+            let is_open =
+                |e: &&Evaluation| e.measurement.is_some_and(|m| limits.is_open(&found.study, m));
+            let evaluations = found.study.evaluations().iter();
+            Ok(evaluations.filter(candidate).filter(is_open).map(|e| e.id).collect())
         })?;
         let Some(taken) = worker.take_up(&candidates)? else { return Ok(None) };
         let start = state.refreshed(|found| Ok(start_of(&found.study, taken)))?;
@@ -220,6 +230,14 @@ fn nothing(found: &Found, limits: &Limits<'_>, running: &[u64]) -> Next {
         choices.iter().map(|which| limits.permission(study, which)).collect();
     if !running.is_empty() || permissions.contains(&Permission::Later) {
         return Next::Wait;
+    }
+    let open = limits.clone().without_pauses();
+    let is_open = |which: &Vec<usize>| open.permission(study, which) != Permission::Never;
+    if permissions.iter().all(|p| *p == Permission::Never) && choices.iter().any(is_open) {
+        let name = |m: usize| study.problem().measurements[m].name.clone();
+        let paused: Vec<String> = limits.paused(study).into_iter().map(name).collect();
+        let reason = format!("nothing else can be evaluated while {} is paused", paused.join(", "));
+        return Next::Over(Over { ending: "paused", reason });
     }
     let (ending, reason) = match permissions.contains(&Permission::Granted) {
         true => ("exhausted", "every design has been evaluated, or nothing fits into the budget"),
@@ -272,15 +290,4 @@ fn with_cost(study: &Study<Store>, evaluation: u64, mut written: WrittenOutcome)
         written.cost = written.seconds;
     }
     written
-}
-
-/// Gives back what somebody had asked for by hand and that is settled now.
-pub(crate) fn give_back(store: &Store, evaluation: u64) -> Result<()> {
-    let mine = |status: &LeaseStatus| {
-        status.is_live() && status.lease.evaluation == evaluation && status.lease.owner == BY_HAND
-    };
-    for status in store.leases()?.into_iter().filter(mine) {
-        store.release(&status.lease)?;
-    }
-    Ok(())
 }

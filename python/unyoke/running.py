@@ -75,7 +75,8 @@ class Summary:
     """How a run ended.
 
     `ending` is `"budget"`, `"exhausted"` (every design was evaluated), `"wall_time"`, `"evaluations"`,
-    `"failing"` (a measurement never gave a value) or `"not_worthwhile"`; `reason` says it in words.
+    `"failing"` (a measurement never gave a value), `"paused"` (what is left is) or `"not_worthwhile"`; `reason`
+    says it in words.
     """
 
     ending: str

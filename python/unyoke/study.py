@@ -8,6 +8,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union
 
@@ -186,17 +187,82 @@ class Study:
 
     # Ask and tell.
 
-    def ask(self) -> Suggestion:
+    def ask(
+        self,
+        *,
+        measurement: str | Sequence[str] | None = None,
+        fix: Mapping[str, Any] | None = None,
+    ) -> Suggestion:
         """What to evaluate next: worth most per unit of cost.
 
         It is pending from now on, and yours: no run makes it. Ask again before you tell, and what is
-        pending counts as if it had given what is expected. Raises `Exhausted` if nothing is left.
-        """
-        return Suggestion(json.loads(self._handle.ask()), self.problem)
+        pending counts as if it had given what is expected. `measurement` names what can be made now, one
+        or several; `fix` has values of parameters that the design must have. Designs that are queued come
+        first, and what is paused is left out. Raises `Exhausted` if nothing is left.
 
-    def ask_many(self, count: int) -> list[Suggestion]:
+        >>> from unyoke import Problem, Real, Choice, Minimise
+        >>> problem = Problem({"x": Real(0, 1), "wood": Choice(["oak", "pine"])}, {"mass": Minimise(cost=1)})
+        >>> study = Study.open(None, problem)
+        >>> study.ask(fix={"wood": "pine"}).design["wood"]
+        'pine'
+        """
+        if measurement is None:
+            only = []
+        elif isinstance(measurement, str):
+            only = [measurement]
+        else:
+            only = [text(name, "measurement") for name in measurement]
+        fixed = {} if fix is None else mapping(fix, "fix")
+        return Suggestion(json.loads(self._handle.ask(only, to_json(fixed))), self.problem)
+
+    def ask_many(
+        self,
+        count: int,
+        *,
+        measurement: str | Sequence[str] | None = None,
+        fix: Mapping[str, Any] | None = None,
+    ) -> list[Suggestion]:
         """Asks `count` times."""
-        return [self.ask() for _ in range(integer(count, "count"))]
+        count = integer(count, "count")
+        return [self.ask(measurement=measurement, fix=fix) for _ in range(count)]
+
+    def queue(self, design: Mapping[str, Any], measurement: str | None = None) -> int:
+        """Has a design of your own measured before anything is searched for; returns its number in the queue.
+
+        Without a measurement, whatever is not known there is measured.
+        """
+        name = None if measurement is None else text(measurement, "measurement")
+        return self._handle.queue(to_json(mapping(design, "design")), name)
+
+    def unqueue(self, entry: int) -> None:
+        """Takes a design out of the queue."""
+        self._handle.unqueue(integer(entry, "entry"))
+
+    def skip(self, suggestion: Suggestion | int) -> None:
+        """Takes an evaluation back, and does not suggest it again, nor one close to it, before five more
+        results are there."""
+        self._handle.skip(number_of(suggestion))
+
+    def pause(
+        self,
+        measurement: str,
+        *,
+        until: datetime | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Leaves out a measurement: `ask` and `run` do not make it, until then or until `resume`.
+
+        A time without a time zone is local time.
+        """
+        if until is not None and not isinstance(until, datetime):
+            raise TypeError(f"until must be a datetime, not {kind(until)}")
+        seconds = None if until is None else int(until.timestamp())
+        reason = None if reason is None else text(reason, "reason")
+        self._handle.pause(text(measurement, "measurement"), seconds, reason)
+
+    def resume(self, measurement: str) -> bool:
+        """Makes a paused measurement again; False if it was not paused."""
+        return self._handle.resume(text(measurement, "measurement"))
 
     def tell(
         self,

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::commands::{
-    amend, ask, check, completions, confirm, explain, export, front, import, init, lab, report,
-    retry, run, status, tell,
+    amend, ask, check, completions, confirm, explain, export, front, import, init, lab, pause,
+    queue, report, retry, run, skip, status, tell,
 };
 use crate::output::Form;
 
@@ -47,6 +47,14 @@ pub(crate) enum Command {
     Ask(ask::Arguments),
     /// Record the result of an evaluation: its values, a failure, or that it will not be made.
     Tell(tell::Arguments),
+    /// Have designs of your own measured before anything is searched for.
+    Queue(queue::Arguments),
+    /// Take back an evaluation, or a queued design, and not suggest it again right away.
+    Skip(skip::Arguments),
+    /// Leave out a measurement for a while: the machine is down.
+    Pause(pause::PauseArguments),
+    /// Make a paused measurement again.
+    Resume(pause::ResumeArguments),
     /// Make failed evaluations pending again, once their cause is fixed.
     Retry(retry::Arguments),
     /// Go on with what was changed in the study file: bounds, parameters, outputs, settings.

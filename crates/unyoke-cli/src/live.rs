@@ -13,6 +13,29 @@ use unyoke_view::words::{one_line, share};
 use crate::output::complain;
 use crate::words::{count, design, readings, short, spent_of, time};
 
+/// Shows on a terminal that something takes time, and for how long by now. Elsewhere nothing is shown.
+#[derive(Debug)]
+pub(crate) struct Busy(ProgressBar);
+
+impl Busy {
+    /// As in `predicting the front from 1200 values`.
+    pub(crate) fn with(words: impl Into<String>) -> Self {
+        let line = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+            line.set_style(style);
+        }
+        line.set_message(words.into());
+        line.enable_steady_tick(Duration::from_millis(200));
+        Self(line)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// Resolution of the bar.
 const TICKS: u64 = 1000;
 

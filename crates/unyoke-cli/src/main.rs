@@ -6,7 +6,9 @@
 mod output;
 mod failure;
 mod words;
+mod clock;
 mod cells;
+mod table;
 mod arguments;
 mod live;
 mod commands;
@@ -34,6 +36,10 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Confirm(arguments) => commands::confirm::run(&arguments, form),
         Command::Ask(arguments) => commands::ask::run(&arguments, form),
         Command::Tell(arguments) => commands::tell::run(&arguments, form),
+        Command::Queue(arguments) => commands::queue::run(&arguments, form),
+        Command::Skip(arguments) => commands::skip::run(&arguments, form),
+        Command::Pause(arguments) => commands::pause::pause(&arguments, form),
+        Command::Resume(arguments) => commands::pause::resume(&arguments, form),
         Command::Retry(arguments) => commands::retry::run(&arguments, form),
         Command::Amend(arguments) => commands::amend::run(&arguments, form),
         Command::Import(arguments) => commands::import::run(&arguments, form),

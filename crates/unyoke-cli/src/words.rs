@@ -107,7 +107,11 @@ pub(crate) fn with_value(
             design.with(name, text.parse::<f64>().map_err(|_| wrong("a number"))?)
         }
         Parameter::Integer { .. } => {
-            design.with(name, text.parse::<i64>().map_err(|_| wrong("an integer"))?)
+            // Spreadsheets write integers as 12.0.
+            let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9e15;
+            let rounded = text.parse::<f64>().ok().filter(whole).map(|number| number as i64);
+            let number = text.parse::<i64>().ok().or(rounded);
+            design.with(name, number.ok_or_else(|| wrong("an integer"))?)
         }
         Parameter::Categorical { .. } => design.with(name, text),
     })
@@ -131,6 +135,7 @@ mod tests {
         let typed = parse_design(&problem, "x=0.5, n=2,kind=b").unwrap();
         assert_eq!(typed, Design::new().with("x", 0.5).with("n", 2).with("kind", "b"));
         assert_eq!(design(&problem, &typed), "x=0.5 n=2 kind=b");
+        assert_eq!(parse_design(&problem, "n=2.0").unwrap(), Design::new().with("n", 2));
         for wrong in ["x", "x=a", "n=1.5", "y=1"] {
             assert!(parse_design(&problem, wrong).is_err(), "{wrong}");
         }

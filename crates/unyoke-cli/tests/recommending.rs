@@ -56,7 +56,7 @@ fn replicates_are_averaged_with_their_standard_errors() {
     let place = Place::new(noisy.split("[constraints").next().unwrap());
     let rows = "0.1,1,9\n0.1,,8\n0.1,,8.5\n0.1,,8.5\n0.6,2,3\n0.8,3,2\n";
     place.write("old.csv", &format!("x,mass,drag\n{rows}"));
-    place.text(&["import", "old.csv"]);
+    place.text(&["import", "old.csv", "--keep-duplicates"]);
     let front = place.json(&["front", "--measured"]);
     let drag = &front["points"][0]["outputs"]["drag"];
     assert!((drag["value"].as_f64().unwrap() - 8.5).abs() < 1e-9, "{drag}");

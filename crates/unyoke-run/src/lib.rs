@@ -25,11 +25,11 @@ pub use error::{Error, Result};
 pub use opening::{Looked, Opened, apply_prices_and_wishes};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
-    supervise,
+    is_broken_command, supervise,
 };
 pub use runner::{
     BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
-    Summary, Underway, Worker, claim_by_hand, is_gone,
+    Summary, Underway, Worker, claim_by_hand, is_gone, now, release_by_hand,
 };
 pub use study_file::{
     Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, initial_config, schema, template,

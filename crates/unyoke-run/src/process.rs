@@ -33,6 +33,6 @@ pub(crate) use system::host_name;
 
 pub use attempt::{Attempt, Death, State, Supervisor};
 pub use folder::Layout;
-pub use outcome::{Exit, Failure, Measured, Outcome, Output};
+pub use outcome::{Exit, Failure, Measured, Outcome, Output, is_broken_command};
 pub use spec::Spec;
 pub use supervise::supervise;

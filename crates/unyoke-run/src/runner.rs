@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use unyoke::{Appraisal, Asked, Evaluation, Permission, Status, Study, Suggestion};
+use unyoke::{Appraisal, Asked, Evaluation, Pause, Permission, Status, Study, Suggestion};
 use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
@@ -32,8 +32,8 @@ use owner::Owner;
 use step::{Settled, Step, Tries};
 
 pub use failing::{Failing, Log};
-pub use limits::Limits;
-pub use owner::{BY_HAND, claim_by_hand, is_gone};
+pub use limits::{Limits, now};
+pub use owner::{BY_HAND, claim_by_hand, is_gone, release_by_hand};
 pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 pub use worker::Worker;
 
@@ -83,6 +83,8 @@ pub struct Runner<'a> {
     /// Why nothing new is started.
     ending: Option<Ending>,
     purpose: Purpose,
+    /// The only measurements that are made here; all if none is named.
+    only: &'a [String],
     /// The round of confirmations that is under way here.
     round: Option<u64>,
     tell: &'a mut dyn FnMut(Progress),
@@ -144,6 +146,7 @@ impl<'a> Runner<'a> {
             suggestions: Suggestions::default(),
             ending: None,
             purpose: Purpose::Search,
+            only: &[],
             round: None,
             tell,
         })
@@ -153,6 +156,14 @@ impl<'a> Runner<'a> {
     #[must_use]
     pub fn confirming(self, points: usize) -> Self {
         Self { purpose: Purpose::Confirm { points }, ..self }
+    }
+
+    /// Makes these measurements only, by name; all if none is named.
+    pub fn only(self, only: &'a [String]) -> Result<Self> {
+        for name in only {
+            self.study.problem().measurement_index(name)?;
+        }
+        Ok(Self { only, ..self })
     }
 
     /// Runs until nothing more is to be started and nothing runs here any more.
@@ -327,21 +338,38 @@ impl<'a> Runner<'a> {
             return Ending::NotWorthwhile(appraisal);
         }
         if let Purpose::Confirm { .. } = self.purpose {
-            return Ending::Confirmed;
+            let paused = self.limits().paused(&self.study);
+            return Ending::Confirmed { paused: self.pauses(&paused) };
         }
-        let limits = self.limits();
         // Where costs depend on the design, nothing was found for what is left of the budget.
-        let affordable = |which: &Vec<usize>| {
-            let permission = limits.permission(&self.study, which);
-            matches!(permission, Permission::Granted | Permission::Later)
-        };
         let choices = self.study.config().choices(self.study.problem());
-        if choices.iter().any(affordable) { Ending::Exhausted } else { Ending::Budget }
+        let affords = |limits: Limits<'_>| {
+            let permission = |which: &Vec<usize>| limits.permission(&self.study, which);
+            let is_granted = |p: Permission| matches!(p, Permission::Granted | Permission::Later);
+            choices.iter().map(permission).any(is_granted)
+        };
+        let paused = self.limits().paused(&self.study);
+        if affords(self.limits()) {
+            Ending::Exhausted
+        } else if !paused.is_empty() && affords(self.limits().without_pauses()) {
+            Ending::Paused(self.pauses(&paused))
+        } else if !self.only.is_empty() && affords(self.limits().only(&[]).without_pauses()) {
+            Ending::Only(self.only.to_vec())
+        } else {
+            Ending::Budget
+        }
+    }
+
+    /// Why these measurements are not made, by name.
+    fn pauses(&self, paused: &[usize]) -> Vec<(String, Pause)> {
+        let name = |m: usize| self.study.problem().measurements[m].name.clone();
+        let pause = |m: &usize| Some((name(*m), self.study.pause_of(*m)?.clone()));
+        paused.iter().filter_map(pause).collect()
     }
 
     fn limits(&self) -> Limits<'a> {
         let running = self.jobs.iter().map(|job| job.measurement).collect();
-        let limits = Limits::new(&self.file.budget, &self.file.run, running);
+        let limits = Limits::new(&self.file.budget, &self.file.run, running).only(self.only);
         limits.with_trials(self.by_hand.clone())
     }
 
@@ -354,7 +382,9 @@ impl<'a> Runner<'a> {
         self.find_by_hand()?;
         let limits = self.limits();
         let measurements = &self.study.problem().measurements;
-        let awaited = |m: &usize| limits.trial(&self.study, *m) == Trial::UnderWay;
+        let awaited = |m: &usize| {
+            limits.trial(&self.study, *m) == Trial::UnderWay && limits.is_open(&self.study, *m)
+        };
         let Some(m) = (0..measurements.len()).find(awaited) else { return Ok(false) };
         if !self.told_of_trial {
             self.told_of_trial = true;
@@ -416,7 +446,8 @@ impl<'a> Runner<'a> {
         let candidate = |e: &&Evaluation| {
             e.status == Status::Pending
                 && !here(e.id)
-                && e.measurement.is_some_and(|m| limits.has_slot(m))
+                && e.measurement
+                    .is_some_and(|m| limits.has_slot(m) && limits.is_open(&self.study, m))
         };
         let candidates: Vec<u64> =
             self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
@@ -448,6 +479,7 @@ impl<'a> Runner<'a> {
             run: self.file.run.clone(),
             running: basis.running,
             by_hand: basis.by_hand,
+            only: self.only.to_vec(),
             purpose: self.purpose,
             round: self.round,
         };
@@ -457,7 +489,8 @@ impl<'a> Runner<'a> {
 
     fn basis(&self) -> Basis {
         let running = self.jobs.iter().map(|job| job.measurement).collect();
-        Basis { position: self.study.position(), running, by_hand: self.by_hand.clone() }
+        let (position, by_hand) = (self.study.position(), self.by_hand.clone());
+        Basis { position, running, by_hand, paused: self.limits().paused(&self.study) }
     }
 
     /// Asks for what was chosen, if that is possible by now, and begins it.

@@ -171,13 +171,14 @@ impl Store {
         let mut effects = Effects { owner, ttl, ..Effects::default() };
         for record in records {
             match record.event {
-                Event::Asked { evaluation, .. } | Event::ConfirmationAsked { evaluation, .. } => {
-                    effects.asked.push(evaluation);
-                }
+                Event::Asked { evaluation, .. }
+                | Event::ConfirmationAsked { evaluation, .. }
+                | Event::QueuedAsked { evaluation, .. } => effects.asked.push(evaluation),
                 Event::Measured { evaluation, .. }
                 | Event::Told { evaluation, .. }
                 | Event::Failed { evaluation, .. }
-                | Event::Withdrawn { evaluation } => effects.settled.push(evaluation),
+                | Event::Withdrawn { evaluation }
+                | Event::Skipped { evaluation } => effects.settled.push(evaluation),
                 _ => {}
             }
         }

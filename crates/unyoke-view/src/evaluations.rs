@@ -105,6 +105,8 @@ pub enum EvaluationOrigin {
     Chosen,
     /// Made to confirm a recommended design.
     Confirmation,
+    /// It was a design of the user's own.
+    Queued,
 }
 
 impl EvaluationOrigin {
@@ -115,6 +117,7 @@ impl EvaluationOrigin {
             Self::Initial => "initial",
             Self::Chosen => "chosen",
             Self::Confirmation => "confirmation",
+            Self::Queued => "queued",
         }
     }
 }
@@ -245,6 +248,7 @@ fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
         (false, ..) => EvaluationOrigin::Imported,
         (true, true, _) => EvaluationOrigin::Initial,
         (true, false, Some(_)) => EvaluationOrigin::Confirmation,
+        (true, false, None) if evaluation.queued.is_some() => EvaluationOrigin::Queued,
         (true, false, None) => EvaluationOrigin::Chosen,
     };
     EvaluationView {

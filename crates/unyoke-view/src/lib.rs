@@ -54,5 +54,6 @@ pub use output::{OutputView, Wish, has_values, outputs};
 pub use prospect::{AppraisalView, Improvement, ProspectView};
 pub use report::{Background, StudyReport, measured};
 pub use status::{
-    Custody, MeasurementStatus, OutputStatus, PendingView, Plan, StatusView, Worker, status,
+    Custody, MeasurementStatus, OutputStatus, PausedView, PendingView, Plan, QueuedView,
+    StatusView, Worker, paused, status,
 };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Cost, Design, Direction, Journal, Measurement, Study};
+use unyoke::{Cost, Design, Direction, Journal, Measurement, Pause, QueueEntry, Study};
 
 use crate::evaluations::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 use crate::output::{OutputView, outputs};
@@ -23,6 +23,12 @@ pub struct StatusView {
     pub outputs: Vec<OutputStatus>,
     /// Evaluations whose result is awaited.
     pub pending: Vec<PendingView>,
+    /// Designs of the user's own that wait, in their order.
+    #[serde(default)]
+    pub queue: Vec<QueuedView>,
+    /// Measurements that cannot be made now.
+    #[serde(default)]
+    pub paused: Vec<PausedView>,
     /// Evaluations that were corrected or retracted.
     #[serde(default)]
     pub corrections: Vec<EvaluationView>,
@@ -92,6 +98,31 @@ pub struct PendingView {
     pub owner: Option<String>,
     /// Which attempt this is, counting from 1; 0 before the first.
     pub attempt: u32,
+    /// Since when its command runs on this machine, in seconds since the beginning of 1970, UTC.
+    #[serde(default)]
+    pub since: Option<u64>,
+}
+
+/// A design of the user's own that waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueuedView {
+    /// Its number in the queue.
+    pub entry: u64,
+    /// The design.
+    pub design: Design,
+    /// The measurements that are still to be made there.
+    pub measurements: Vec<String>,
+}
+
+/// A measurement that cannot be made now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PausedView {
+    /// Its name.
+    pub measurement: String,
+    /// Until when, in seconds since the beginning of 1970, UTC; `None` until it is resumed.
+    pub until: Option<u64>,
+    /// Why, if somebody said so.
+    pub reason: Option<String>,
 }
 
 /// Who works on what. A journal does not hold that; whoever keeps the study knows.
@@ -101,6 +132,8 @@ pub struct Custody {
     pub workers: BTreeMap<u64, Worker>,
     /// Results that came after their evaluation had been settled.
     pub late_results: usize,
+    /// The time, in seconds since the beginning of 1970, UTC: pauses end.
+    pub now: u64,
 }
 
 /// Who works on an evaluation.
@@ -110,6 +143,8 @@ pub struct Worker {
     pub owner: Option<String>,
     /// Which attempt this is, counting from 1.
     pub attempt: u32,
+    /// Since when its command runs on this machine, in seconds since the beginning of 1970, UTC.
+    pub since: Option<u64>,
 }
 
 /// How a study stands.
@@ -128,6 +163,8 @@ pub fn status<J: Journal>(
         measurements: measurements.collect::<unyoke::Result<_>>()?,
         outputs: outputs(study).into_iter().map(|output| output_status(output, &all)).collect(),
         pending: pending(&all, custody),
+        queue: queue(study)?,
+        paused: paused(study, custody.now),
         corrections: all.iter().filter(|e| !e.superseded.is_empty()).cloned().collect(),
         late_results: custody.late_results,
     })
@@ -143,9 +180,30 @@ fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView
             design: e.design.clone(),
             owner: worker.owner,
             attempt: worker.attempt,
+            since: worker.since,
         }
     };
     pending.map(view).collect()
+}
+
+fn queue<J: Journal>(study: &Study<J>) -> unyoke::Result<Vec<QueuedView>> {
+    let name = |m: &usize| study.problem().measurements[*m].name.clone();
+    let view = |(queued, awaited): (&QueueEntry, Vec<usize>)| QueuedView {
+        entry: queued.entry,
+        design: queued.design.clone(),
+        measurements: awaited.iter().map(name).collect(),
+    };
+    Ok(study.queued()?.into_iter().map(view).collect())
+}
+
+/// The measurements that cannot be made at a time, in seconds since the beginning of 1970, UTC.
+pub fn paused<J: Journal>(study: &Study<J>, now: u64) -> Vec<PausedView> {
+    let view = |(m, measurement): (usize, &Measurement)| {
+        let Pause { until, reason } =
+            study.pause_of(m).filter(|pause| pause.holds_at(now))?.clone();
+        Some(PausedView { measurement: measurement.name.clone(), until, reason })
+    };
+    study.problem().measurements.iter().enumerate().filter_map(view).collect()
 }
 
 fn measurement_status<J: Journal>(
@@ -197,8 +255,13 @@ mod tests {
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
         study.correct(0, 1.75).unwrap();
         study.retract(1, None).unwrap();
-        let worker = Worker { owner: Some("me".into()), attempt: 2 };
-        let custody = Custody { workers: [(asked[0].evaluation, worker)].into(), late_results: 1 };
+        let worker = Worker { owner: Some("me".into()), attempt: 2, since: Some(77) };
+        study.queue(Design::new().with("x", 0.25), Some("drag")).unwrap();
+        let pause = |until: u64| Pause { until: Some(until), reason: Some("down".into()) };
+        study.pause("lift", pause(99)).unwrap();
+        study.pause("drag", pause(101)).unwrap();
+        let workers = [(asked[0].evaluation, worker)].into();
+        let custody = Custody { workers, late_results: 1, now: 100 };
         let plan = Plan { store: "study.db".into(), budget: Some(9.0), ..Plan::default() };
         let shown = status(&study, plan, &custody).unwrap();
         let [lift, drag] = &shown.measurements[..] else { panic!("{shown:?}") };
@@ -214,6 +277,11 @@ mod tests {
             shown.pending.iter().map(|p| (p.owner.as_deref(), p.attempt)).collect();
         assert_eq!(owners, [(Some("me"), 2), (None, 0)]);
         assert_eq!((shown.spent, shown.committed, shown.late_results), (5.0, 9.0, 1));
+        assert_eq!(shown.pending[0].since, Some(77));
+        let queued: Vec<_> = shown.queue.iter().map(|q| (q.entry, &q.measurements[..])).collect();
+        assert_eq!(queued, [(0, &["drag".to_owned()][..])]);
+        let paused: Vec<_> = shown.paused.iter().map(|p| (&p.measurement[..], p.until)).collect();
+        assert_eq!(paused, [("drag", Some(101))], "the other pause is over");
         let json = serde_json::to_value(&shown).unwrap();
         assert_eq!((&json["store"], &json["budget"]), (&"study.db".into(), &9.0.into()));
         assert_eq!(json["outputs"][0]["direction"], "maximise");

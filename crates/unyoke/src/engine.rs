@@ -12,6 +12,7 @@ mod prospects;
 mod checking;
 mod confirming;
 mod progress;
+mod queue;
 
 use crate::choices::{Choice, choices};
 use crate::config::{Algorithm, Config, Deterministic, FrontSearch, Preference};
@@ -27,7 +28,7 @@ use crate::plan::{self, Allowed, Planned, is_payable};
 use crate::problem::{Cost, Noise, Problem};
 use crate::recommend::predicted_pareto_set;
 use crate::search::{Best, Region, best_of_each_option};
-use crate::space::key;
+use crate::space::{Space, key};
 use crate::suggestion::{Note, OptionRow, Origin, Suggestion};
 use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
@@ -69,6 +70,7 @@ const HYPERVOLUME_DESIGNS: usize = 64;
 const NEAR: f64 = 1e-3;
 
 /// What has become of a suggestion.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub(crate) enum Renewed {
     /// This can be asked for: the suggestion under its new number, or what must come before it.
     Valid(Suggestion),
@@ -82,11 +84,19 @@ pub(crate) enum Renewed {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Engine<'h> {
     history: &'h History,
+    /// Where suggestions come from: all designs, or those that have some values. What is learned there
+    /// is valued for all designs.
+    within: &'h Space,
 }
 
 impl<'h> Engine<'h> {
     pub(crate) fn new(history: &'h History) -> Self {
-        Self { history }
+        Self { history, within: &history.space }
+    }
+
+    /// The engine at work where designs have some values only.
+    pub(crate) fn within(history: &'h History, within: &'h Space) -> Self {
+        Self { history, within }
     }
 
     fn problem(&self) -> &'h Problem {
@@ -99,7 +109,10 @@ impl<'h> Engine<'h> {
 
     /// The best evaluation among those that are allowed.
     pub(crate) fn suggest(&self, allowed: Allowed<'_>) -> Result<Option<Suggestion>> {
-        match plan::next(self.history, allowed)? {
+        if let Some(queued) = self.next_queued(allowed)? {
+            return Ok(Some(queued));
+        }
+        match plan::next(self.history, self.within, allowed)? {
             Planned::Given { x, measurement, origin } => {
                 Ok(Some(self.given(&x, measurement, origin)?))
             }
@@ -122,7 +135,14 @@ impl<'h> Engine<'h> {
         if earlier.confirms.is_some() {
             return self.renew_confirmation(earlier, allowed);
         }
-        match plan::next(self.history, allowed)? {
+        if !earlier.fixed.is_empty() && !self.within.is_held() {
+            let held = self.history.space.holding(&earlier.fixed)?;
+            return Engine { history: self.history, within: &held }.renew(earlier, allowed);
+        }
+        if let Some(queued) = self.next_queued(allowed)? {
+            return Ok(Renewed::Valid(queued));
+        }
+        match plan::next(self.history, self.within, allowed)? {
             // What needs no model comes first, and costs nothing to choose.
             Planned::Given { x, measurement, origin } => {
                 return Ok(Renewed::Valid(self.given(&x, measurement, origin)?));
@@ -195,7 +215,7 @@ impl<'h> Engine<'h> {
         let acquisition = self.averaged(&model, &step, &imagined)?;
         let promising = promising(&step, &imagined)?;
         let region = Region {
-            space: &self.history.space,
+            space: self.within,
             search: self.config().search,
             promising: &promising,
             best: &step.best,
@@ -473,7 +493,7 @@ impl<'h> Engine<'h> {
             let break_even_cost = (best.log_gain - rival).exp();
             OptionRow {
                 measurements: choices[best.option].measurements.iter().map(name).collect(),
-                design: self.history.space.decode(&best.x),
+                design: self.within.decode(&best.x),
                 log_gain: best.log_gain,
                 cost: best.cost,
                 break_even_cost: break_even_cost.is_finite().then_some(break_even_cost),
@@ -487,8 +507,13 @@ impl<'h> Engine<'h> {
         let design = match origin {
             Origin::SameDesign => self.design_at(x, self.history.asked()),
             Origin::Confirmation => self.design_at(x, self.history.completed()),
-            _ => self.history.space.decode(x),
+            _ => self.within.decode(x),
         };
+        self.given_at(design, measurement, origin)
+    }
+
+    /// The same for a design that somebody wrote down.
+    fn given_at(&self, design: Design, measurement: usize, origin: Origin) -> Result<Suggestion> {
         let outputs = self.problem().outputs_of(measurement);
         Ok(Suggestion {
             evaluation: self.history.evaluations.len() as u64,
@@ -502,6 +527,8 @@ impl<'h> Engine<'h> {
             prospect: None,
             notes: vec![],
             confirms: None,
+            queued: None,
+            fixed: Design::new(),
         })
     }
 
@@ -565,7 +592,8 @@ impl<'h> Engine<'h> {
     fn known_designs(&self) -> Result<Points> {
         let mut known = self.observed_designs()?;
         for k in 0..self.problem().outputs.len() {
-            for x in self.history.pending(k).chain(self.history.failed(k)) {
+            let history = self.history;
+            for x in history.pending(k).chain(history.failed(k)).chain(history.aside(k)) {
                 known.push(x)?;
             }
         }
@@ -592,7 +620,8 @@ impl<'h> Engine<'h> {
         };
         let repeatable =
             self.problem().outputs[output].noise != Noise::Deterministic || has_errors();
-        history.pending(output).chain(history.failed(output)).any(same)
+        let taken = history.pending(output).chain(history.failed(output));
+        taken.chain(history.aside(output)).any(same)
             || (!repeatable && history.observations(output).any(|(at, _)| same(at)))
     }
 
@@ -608,8 +637,8 @@ impl<'h> Engine<'h> {
 
     /// The encoding of the design that `x` stands for: what a history would hold.
     fn canonical(&self, x: &[f64]) -> Vec<f64> {
-        let space = &self.history.space;
-        space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec())
+        let design = self.within.decode(x);
+        self.history.space.encode(&design).unwrap_or_else(|_| x.to_vec())
     }
 
     /// What each choice costs, as a function of the design.

@@ -86,6 +86,27 @@ pub enum Error {
         /// The identity used.
         id: u64,
     },
+    /// A number that no entry of the queue has.
+    #[error("nothing is queued as q{entry}")]
+    NotQueued {
+        /// The number used.
+        entry: u64,
+    },
+    /// A design for the queue at which there is nothing left to measure.
+    #[error(
+        "everything has been measured at {design}, is under way, or has failed there; name a measurement \
+         to make it again"
+    )]
+    NothingLacking {
+        /// The design, as text.
+        design: String,
+    },
+    /// Values of parameters with which no design is within the limits.
+    #[error("no design with {fixed} is within the limits")]
+    NoDesign {
+        /// The values, as text.
+        fixed: String,
+    },
     /// A second outcome for an evaluation that has one.
     #[error("evaluation {id} is already recorded as {how}")]
     AlreadySettled {

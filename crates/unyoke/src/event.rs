@@ -84,6 +84,34 @@ pub enum Event {
         /// How many records the journal had when the design was recommended.
         round: u64,
     },
+    /// Somebody wants a design of their own to be measured. Since format 4.
+    Queued {
+        /// Number of the entry in the queue, counting from zero.
+        entry: u64,
+        /// Where to measure.
+        design: Design,
+        /// Which measurement; without one, whatever the design lacks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        measurement: Option<String>,
+    },
+    /// An evaluation was asked for because its design is in the queue. Since format 4.
+    QueuedAsked {
+        /// Its number.
+        evaluation: u64,
+        /// Where to evaluate.
+        design: Design,
+        /// Which measurement.
+        measurement: String,
+        /// What it was expected to cost.
+        cost: f64,
+        /// The entry of the queue.
+        entry: u64,
+    },
+    /// An entry was taken out of the queue. Since format 4.
+    Unqueued {
+        /// Its number.
+        entry: u64,
+    },
     /// The results of an evaluation arrived.
     Measured {
         /// Its number.
@@ -147,6 +175,27 @@ pub enum Event {
         /// Its number.
         evaluation: u64,
     },
+    /// An evaluation will not be made, and is not to be suggested again right away. Since format 4.
+    Skipped {
+        /// Its number.
+        evaluation: u64,
+    },
+    /// A measurement cannot be made for a while. Since format 4.
+    Paused {
+        /// Which measurement.
+        measurement: String,
+        /// Until when, in seconds since the beginning of 1970, UTC; see [`Pause`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A measurement can be made again. Since format 4.
+    Resumed {
+        /// Which measurement.
+        measurement: String,
+    },
     /// What was recorded of an evaluation was wrong: this holds instead. Since format 4.
     Corrected {
         /// Its number.
@@ -195,6 +244,24 @@ pub enum Event {
         /// All wishes, changed or not.
         wishes: Wishes,
     },
+}
+
+/// Why a measurement cannot be made, and until when.
+///
+/// The engine has no clock: whoever asks compares [`Pause::until`] with the time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pause {
+    /// In seconds since the beginning of 1970, UTC; without it, until the measurement is resumed.
+    pub until: Option<u64>,
+    /// As in "the machine is down".
+    pub reason: Option<String>,
+}
+
+impl Pause {
+    /// Whether it still holds at a time, in seconds since the beginning of 1970, UTC.
+    pub fn holds_at(&self, now: u64) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
 }
 
 /// The format of a record and nothing else, readable from records of any later version.
@@ -308,6 +375,23 @@ mod tests {
         let record: Record = serde_json::from_str(text).unwrap();
         assert!(matches!(record.event, Event::ConfirmationAsked { evaluation: 9, round: 19, .. }));
         assert_eq!(serde_json::to_string(&record).unwrap(), text);
+    }
+
+    #[test]
+    fn queues_and_pauses_are_read_and_written_as_they_first_were() {
+        for text in [
+            r#"{"format":4,"event":"queued","entry":0,"design":{"x":0.5}}"#,
+            r#"{"format":4,"event":"queued","entry":1,"design":{"x":0.5},"measurement":"drag"}"#,
+            r#"{"format":4,"event":"queued_asked","evaluation":9,"design":{"x":0.5},"measurement":"drag","cost":4.0,"entry":1}"#,
+            r#"{"format":4,"event":"unqueued","entry":0}"#,
+            r#"{"format":4,"event":"skipped","evaluation":3}"#,
+            r#"{"format":4,"event":"paused","measurement":"drag","until":1795392000,"reason":"down"}"#,
+            r#"{"format":4,"event":"paused","measurement":"drag"}"#,
+            r#"{"format":4,"event":"resumed","measurement":"drag"}"#,
+        ] {
+            let record: Record = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&record).unwrap(), text);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! refused, and changes nothing.
 
 mod evaluation;
+mod queue;
 mod redefining;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,12 +12,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::config::{Config, Wishes};
 use crate::design::{Design, Value};
 use crate::error::{Error, Result};
-use crate::event::{Event, Header, Record};
+use crate::event::{Event, Header, Pause, Record};
 use crate::problem::{Cost, LearnedCost, Problem, Scale};
 use crate::reading::{Outcome, Reading, Results};
 use crate::space::Space;
 
 pub use evaluation::{Evaluation, Status, Superseded};
+pub use queue::QueueEntry;
 
 /// A study's state as the replay of its events.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +46,10 @@ pub(crate) struct History {
     ended: Vec<usize>,
     /// What each measurement costs now.
     costs: Vec<Cost>,
+    /// Designs that users want to be measured; each stands at the index that is its number.
+    pub(crate) queue: Vec<QueueEntry>,
+    /// The measurements that cannot be made for a while, by name.
+    pub(crate) pauses: BTreeMap<String, Pause>,
 }
 
 /// What an event does to a history that admits it.
@@ -55,6 +61,11 @@ enum Change {
     Price { measurement: usize, cost: Cost },
     Amend { wishes: Box<Wishes> },
     Redefine { next: Box<History> },
+    Queue { entry: QueueEntry },
+    Unqueue { entry: usize },
+    Skip { index: usize },
+    Pause { measurement: String, pause: Pause },
+    Resume { measurement: String },
 }
 
 impl History {
@@ -90,6 +101,8 @@ impl History {
             suggested: Vec::new(),
             asked_at: Vec::new(),
             ended: Vec::new(),
+            queue: Vec::new(),
+            pauses: BTreeMap::new(),
         })
     }
 
@@ -125,6 +138,18 @@ impl History {
                 let new = self.asked_for(*evaluation, design, measurement, *cost)?;
                 self.add(Evaluation { confirms: Some(*round), ..new })
             }
+            Event::Queued { entry, design, measurement } => {
+                self.queued(*entry, design, measurement.as_deref())
+            }
+            Event::QueuedAsked { evaluation, design, measurement, cost, entry } => {
+                let queued = self.queue.get(*entry as usize);
+                if queued.is_none_or(|queued| queued.dropped || queued.design != *design) {
+                    return Err(self.nonsense(format!("a design that entry {entry} has not")));
+                }
+                let new = self.asked_for(*evaluation, design, measurement, *cost)?;
+                self.add(Evaluation { queued: Some(*entry), ..new })
+            }
+            Event::Unqueued { entry } => self.unqueued(*entry),
             Event::Added { evaluation, design, values } => {
                 self.import(*evaluation, design, self.named(values)?)
             }
@@ -144,6 +169,19 @@ impl History {
                 self.settle(*evaluation, Status::Failed(reason.clone()), *cost)
             }
             Event::Withdrawn { evaluation } => self.settle(*evaluation, Status::Withdrawn, None),
+            Event::Skipped { evaluation } => {
+                self.settle(*evaluation, Status::Withdrawn, None)?;
+                Ok(Change::Skip { index: self.index(*evaluation)? })
+            }
+            Event::Paused { measurement, until, reason } => {
+                self.problem.measurement_index(measurement)?;
+                let pause = Pause { until: *until, reason: reason.clone() };
+                Ok(Change::Pause { measurement: measurement.clone(), pause })
+            }
+            Event::Resumed { measurement } => {
+                self.problem.measurement_index(measurement)?;
+                Ok(Change::Resume { measurement: measurement.clone() })
+            }
             Event::Retried { evaluation } => self.reopen(*evaluation),
             Event::Corrected { evaluation, values, missing, cost, design } => {
                 let readings = self.named(values)?;
@@ -198,7 +236,9 @@ impl History {
             retried: 0,
             initial: false,
             confirms: None,
+            queued: None,
             asked: false,
+            skipped: None,
             status,
             superseded: vec![],
         })
@@ -546,12 +586,22 @@ impl History {
                 self.supersede(index, status, paid, place);
             }
             Change::Reopen { index } => {
+                self.ended.retain(|ended| *ended != index);
                 let evaluation = &mut self.evaluations[index];
                 evaluation.sunk += evaluation.paid.take().unwrap_or(0.0);
                 evaluation.retried += 1;
                 evaluation.status = Status::Pending;
             }
             Change::Redefine { next } => *self = *next,
+            Change::Queue { entry } => self.queue.push(entry),
+            Change::Unqueue { entry } => self.queue[entry].dropped = true,
+            Change::Skip { index } => self.skip(index),
+            Change::Pause { measurement, pause } => {
+                self.pauses.insert(measurement, pause);
+            }
+            Change::Resume { measurement } => {
+                self.pauses.remove(&measurement);
+            }
             Change::Price { measurement, cost } => self.costs[measurement] = cost,
             Change::Amend { wishes } => {
                 self.config = self.config.clone().with_wishes(*wishes);

@@ -6,7 +6,7 @@ use crate::config::Algorithm;
 use crate::cost::CostModel;
 use crate::error::Result;
 use crate::history::{Evaluation, History, Status};
-use crate::space::key;
+use crate::space::{Space, key};
 use crate::suggestion::Origin;
 use std::collections::HashSet;
 use unyoke_math::random::seed_for;
@@ -57,29 +57,34 @@ pub(crate) enum Planned {
     Nothing,
 }
 
-/// Looks at what was asked and told so far.
-pub(crate) fn next(history: &History, allowed: Allowed<'_>) -> Result<Planned> {
-    let behind = initial(history, allowed)?;
+/// Looks at what was asked and told so far. Designs are chosen `within` a space where some values may be
+/// held.
+pub(crate) fn next(history: &History, within: &Space, allowed: Allowed<'_>) -> Result<Planned> {
+    let behind = initial(history, within, allowed)?;
     if !behind.is_empty() {
         let granted = behind.into_iter().find(|(_, m)| allowed(&[*m]).most().is_some());
         return Ok(given(granted, Origin::Initial));
     }
-    if let Some((x, m)) = owed(history) {
+    if let Some((x, m)) = owed(history, within) {
         let cost = CostModel::new(history, &[m])?.at(&x);
         let is_granted = allowed(&[m]).most().is_some_and(|most| is_payable(cost, most));
         return Ok(given(is_granted.then_some((x, m)), Origin::SameDesign));
     }
     let no_values = || (0..history.problem.outputs.len()).all(|k| history.count(k) == 0);
     match history.config.algorithm {
-        Algorithm::Sobol => filling(history, Origin::SpaceFilling, allowed),
-        _ if no_values() => filling(history, Origin::NoValues, allowed),
+        Algorithm::Sobol => filling(history, within, Origin::SpaceFilling, allowed),
+        _ if no_values() => filling(history, within, Origin::NoValues, allowed),
         _ => Ok(Planned::Search),
     }
 }
 
 /// The next initial evaluation of each measurement that is behind. One that is not permitted any
 /// more, or is too expensive at its design, is left out.
-fn initial(history: &History, allowed: Allowed<'_>) -> Result<Vec<(Vec<f64>, usize)>> {
+fn initial(
+    history: &History,
+    within: &Space,
+    allowed: Allowed<'_>,
+) -> Result<Vec<(Vec<f64>, usize)>> {
     let mut found = vec![];
     for (index, m) in behind(history) {
         let permission = allowed(&[m]);
@@ -88,7 +93,7 @@ fn initial(history: &History, allowed: Allowed<'_>) -> Result<Vec<(Vec<f64>, usi
         }
         let cost = CostModel::new(history, &[m])?;
         let is_possible = |x: &[f64]| cost.at(x).is_finite();
-        let Some(x) = new_design(history, index, m, &is_possible)? else { continue };
+        let Some(x) = new_design(history, within, index, m, &is_possible)? else { continue };
         if permission.most().is_none_or(|most| is_payable(cost.at(&x), most)) {
             found.push((x, m));
         }
@@ -109,9 +114,14 @@ fn choices_of(history: &History) -> Vec<Choice> {
 }
 
 /// The next space-filling design that may be paid for, for one choice after the other.
-fn filling(history: &History, origin: Origin, allowed: Allowed<'_>) -> Result<Planned> {
+fn filling(
+    history: &History,
+    within: &Space,
+    origin: Origin,
+    allowed: Allowed<'_>,
+) -> Result<Planned> {
     let choices = choices_of(history);
-    let asked = history.asked().filter(|e| e.confirms.is_none()).count();
+    let asked = history.asked().filter(|e| e.confirms.is_none() && e.queued.is_none()).count();
     let per_design: usize = choices.iter().map(|choice| choice.measurements.len()).sum();
     let index = asked.div_ceil(per_design.max(1));
     for choice in (0..choices.len()).map(|turn| &choices[(asked + turn) % choices.len()]) {
@@ -119,10 +129,10 @@ fn filling(history: &History, origin: Origin, allowed: Allowed<'_>) -> Result<Pl
         let Some(most) = allowed(&choice.measurements).most() else { continue };
         let cost = CostModel::new(history, &choice.measurements)?;
         let is_possible = |x: &[f64]| is_payable(cost.at(x), most);
-        if let Some(x) = new_design(history, index, measurement, &is_possible)? {
+        if let Some(x) = new_design(history, within, index, measurement, &is_possible)? {
             return Ok(Planned::Given { x, measurement, origin });
         }
-        if let Some(x) = designs(history)?.nth(index).filter(|x| is_possible(x)) {
+        if let Some(x) = designs(history, within)?.nth(index).filter(|x| is_possible(x)) {
             return Ok(Planned::Given { x, measurement, origin: Origin::Repeated });
         }
     }
@@ -193,14 +203,14 @@ pub(crate) fn searches(history: &History) -> u64 {
 
 /// Where everything is measured at each design: a measurement that the earliest incomplete one
 /// still lacks.
-fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
+fn owed(history: &History, within: &Space) -> Option<(Vec<f64>, usize)> {
     if !history.config.algorithm.is_coupled() {
         return None;
     }
     let choices = choices_of(history);
     let all = choices.first()?;
     let (_, open) = searches_for_all(history, all);
-    let Searched { x, measurements } = open.first()?;
+    let Searched { x, measurements } = open.iter().find(|open| within.has_held(open.x))?;
     let missing = all.measurements.iter().find(|m| !measurements.contains(m))?;
     Some((x.to_vec(), *missing))
 }
@@ -209,6 +219,7 @@ fn owed(history: &History) -> Option<(Vec<f64>, usize)> {
 /// those up to the given number and some more; none where all seem to have been evaluated.
 fn new_design(
     history: &History,
+    within: &Space,
     count: usize,
     m: usize,
     is_possible: &dyn Fn(&[f64]) -> bool,
@@ -219,7 +230,8 @@ fn new_design(
     // Where another measurement failed, this one may well fail too: elsewhere comes first.
     let failed = |e: &Evaluation| matches!(e.status, Status::Failed(_));
     let keys = |is_meant: &dyn Fn(&Evaluation) -> bool| -> HashSet<Vec<u64>> {
-        let standing = history.evaluations.iter().filter(|e| e.status.counts());
+        let standing =
+            history.evaluations.iter().filter(|e| e.status.counts() || history.is_aside(e));
         let meant: Vec<&Evaluation> = standing.filter(|e| is_meant(e)).collect();
         // Where it was made, and where it was to be made.
         let made = meant.iter().map(|e| key(history.point(e.id)));
@@ -227,10 +239,10 @@ fn new_design(
     };
     // As a history would hold it: bounds are not exact in binary, and a design that was evaluated
     // must be recognised to the last bit.
-    let space = &history.space;
-    let recorded = |x: &[f64]| space.encode(&space.decode(x)).unwrap_or_else(|_| x.to_vec());
+    let recorded =
+        |x: &[f64]| history.space.encode(&within.decode(x)).unwrap_or_else(|_| x.to_vec());
     for taken in [keys(&|e| gave(e) || failed(e)), keys(&gave)] {
-        let mut designs = designs(history)?.take(count + TRIES);
+        let mut designs = designs(history, within)?.take(count + TRIES);
         let found = designs.find(|x| !taken.contains(&key(&recorded(x))) && is_possible(x));
         if found.is_some() {
             return Ok(found);
@@ -240,8 +252,11 @@ fn new_design(
 }
 
 /// Allowed designs that fill the space: each depends on the study's seed and its number alone.
-fn designs(history: &History) -> Result<impl Iterator<Item = Vec<f64>>> {
-    history.space.allowed_designs(seed_for(history.seed, DESIGNS))
+fn designs<'s>(
+    history: &History,
+    within: &'s Space,
+) -> Result<impl Iterator<Item = Vec<f64>> + use<'s>> {
+    within.allowed_designs(seed_for(history.seed, DESIGNS))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::space::Space;
 use crate::value::{Acquisition, Evaluator};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use unyoke_math::Points;
 use unyoke_math::optimize::{Bounds, Optimum, Stopping, largest, maximize};
 use unyoke_math::random::Rng;
@@ -99,8 +100,11 @@ impl Region<'_> {
     /// Space-filling and promising designs, and clouds around the best ones, all valid and allowed.
     fn raw_designs(&self) -> Result<Points> {
         let mut raw = self.filling_designs()?;
-        for x in self.promising.rows().filter(|x| self.space.allows(x)) {
-            raw.push(x)?;
+        for x in self.promising.rows() {
+            let x = self.held(x);
+            if self.space.allows(&x) {
+                raw.push(&x)?;
+            }
         }
         self.add_clouds(&mut raw)?;
         Ok(raw)
@@ -116,9 +120,21 @@ impl Region<'_> {
         filling(self.space, self.search.raw, self.seed)
     }
 
+    /// A valid design with the values that are held, if any are.
+    fn held<'x>(&self, x: &'x [f64]) -> Cow<'x, [f64]> {
+        if !self.space.is_held() {
+            return Cow::Borrowed(x);
+        }
+        let mut held = x.to_vec();
+        self.space.snap(&mut held);
+        Cow::Owned(held)
+    }
+
     /// Whether climbs end at valid designs by themselves.
     fn is_plain(&self) -> bool {
-        !self.space.is_limited() && self.space.climbable() == self.space.continuous()
+        !self.space.is_limited()
+            && !self.space.is_held()
+            && self.space.climbable() == self.space.continuous()
     }
 
     /// Next to a design of the best expected value lie narrow ridges: there a single line of the

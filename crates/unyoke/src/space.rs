@@ -66,13 +66,46 @@ impl Space {
             continuous.resize(start + axis.inputs(), axis.levels().is_none());
             climbable.resize(start + axis.inputs(), axis.is_climbable());
             let inputs = start..continuous.len();
-            columns.push(Column { name: parameter.name().to_owned(), axis, inputs });
+            columns.push(Column { name: parameter.name().to_owned(), axis, inputs, held: None });
         }
         let outputs = problem.outputs.iter().map(Turn::new).collect();
         let limits = Limit::all(problem, &columns);
         let mut space = Self { columns, continuous, climbable, outputs, limits };
         space.scale_limits();
         space
+    }
+
+    /// The same cube where designs have these values, of some of the parameters: points, numbers and
+    /// limits mean the same, but what is spread, moved and rounded stays at the values.
+    pub(crate) fn holding(&self, fixed: &Design) -> Result<Self> {
+        let mut held = self.clone();
+        if let Some(error) = self.unknown_name(fixed) {
+            return Err(error);
+        }
+        for column in &mut held.columns {
+            let Some(value) = fixed.get(&column.name) else { continue };
+            column.hold(value)?;
+            for input in column.inputs.clone() {
+                (held.continuous[input], held.climbable[input]) = (false, false);
+            }
+        }
+        if !held.allows_something()? {
+            return Err(Error::NoDesign { fixed: fixed.to_string() });
+        }
+        Ok(held)
+    }
+
+    /// Whether some parameters are held.
+    pub(crate) fn is_held(&self) -> bool {
+        self.columns.iter().any(|column| column.held.is_some())
+    }
+
+    /// Whether the valid point `x` has the values that are held.
+    pub(crate) fn has_held(&self, x: &[f64]) -> bool {
+        let has = |column: &Column| {
+            column.held.as_ref().is_none_or(|held| x[column.inputs.clone()] == held.x)
+        };
+        self.columns.iter().all(has)
     }
 
     /// Number of inputs, the D of \[0, 1\]ᴰ.
@@ -146,7 +179,7 @@ impl Space {
 
     /// The valid design nearest to the point `x`.
     pub(crate) fn decode(&self, x: &[f64]) -> Design {
-        let value = |column: &Column| column.axis.decode(&x[column.inputs.clone()]);
+        let value = |column: &Column| column.decode(&x[column.inputs.clone()]);
         self.columns.iter().map(|column| (column.name.clone(), value(column))).collect()
     }
 
@@ -155,8 +188,8 @@ impl Space {
     pub(crate) fn snap(&self, x: &mut [f64]) {
         for column in &self.columns {
             let x = &mut x[column.inputs.clone()];
-            match column.axis.levels() {
-                Some(_) => column.axis.put(column.axis.level(x), x),
+            match column.levels() {
+                Some(_) => column.put(column.axis.level(x), x),
                 None => x[0] = clamp(x[0]),
             }
         }
@@ -178,8 +211,8 @@ impl Space {
         let mut x = vec![0.0; self.dim()];
         for (column, &u) in self.columns.iter().zip(u) {
             let x = &mut x[column.inputs.clone()];
-            match column.axis.levels() {
-                Some(levels) => column.axis.put(column.axis.share(clamp(u), levels), x),
+            match column.levels() {
+                Some(levels) => column.put(column.axis.share(clamp(u), levels), x),
                 None => x[0] = clamp(u),
             }
         }
@@ -197,9 +230,9 @@ impl Space {
     fn all_neighbours(&self, x: &[f64]) -> Vec<Vec<f64>> {
         let mut neighbours = Vec::new();
         for column in &self.columns {
-            for level in column.axis.other_levels(&x[column.inputs.clone()]) {
+            for level in column.other_levels(&x[column.inputs.clone()]) {
                 let mut neighbour = x.to_vec();
-                column.axis.put(level, &mut neighbour[column.inputs.clone()]);
+                column.put(level, &mut neighbour[column.inputs.clone()]);
                 neighbours.push(neighbour);
             }
         }
@@ -208,7 +241,7 @@ impl Space {
 
     /// Number of different designs, allowed or not, if finite; the largest `u64` stands for more than that.
     pub(crate) fn size(&self) -> Option<u64> {
-        let mut levels = self.columns.iter().map(|column| column.axis.levels());
+        let mut levels = self.columns.iter().map(Column::levels);
         levels.try_fold(1u64, |size, levels| Some(size.saturating_mul(levels?)))
     }
 
@@ -218,11 +251,11 @@ impl Space {
             return Vec::new();
         }
         let mut points = vec![vec![0.0; self.dim()]];
-        for Column { axis, inputs, .. } in &self.columns {
-            let levels = axis.levels().unwrap_or(1);
+        for column in &self.columns {
+            let levels = column.levels().unwrap_or(1);
             let set = |point: &Vec<f64>, level| {
                 let mut point = point.clone();
-                axis.put(level, &mut point[inputs.clone()]);
+                column.put(level, &mut point[column.inputs.clone()]);
                 point
             };
             points = points.iter().flat_map(|p| (0..levels).map(move |l| set(p, l))).collect();

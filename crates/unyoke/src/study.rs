@@ -9,8 +9,8 @@ use crate::contention::Contention;
 use crate::design::Design;
 use crate::engine::{Engine, Renewed};
 use crate::error::{Error, JournalError, Result};
-use crate::event::{Event, Record};
-use crate::history::{Evaluation, History};
+use crate::event::{Event, Pause, Record};
+use crate::history::{Evaluation, History, QueueEntry};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model_check::ModelCheck;
 use crate::plan::Permission;
@@ -26,6 +26,7 @@ const SEARCHES: u32 = 64;
 
 /// What became of a suggestion that was to be asked for; see [`Study::ask_for`].
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub enum Asked {
     /// It is pending now, under the number it has here. If something had to come first, such as an
     /// initial evaluation, this is what is pending instead.
@@ -254,6 +255,151 @@ impl<J: Journal> Study<J> {
         Ok(found.filter(|suggestion| suggestion.origin != Origin::Repeated))
     }
 
+    /// Like [`Study::ask_where`], at a design that has these values of some of the parameters: what is
+    /// possible today. What is learned there still counts for all designs. Queued designs with other values
+    /// stay in the queue.
+    ///
+    /// ```
+    /// use unyoke::{Design, Permission, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).categorical("wood", ["oak", "pine"]);
+    /// let mut study = Study::new(problem.minimise("mass", 1.0).build()?)?;
+    /// let oak = Design::new().with("wood", "oak");
+    /// for _ in 0..8 {
+    ///     let allowed = |_: &Study, _: &[usize]| Permission::Granted;
+    ///     let Some(next) = study.ask_within(&oak, allowed)? else { break };
+    ///     assert_eq!(next.design.get("wood"), Some(&"oak".into()));
+    ///     study.tell(next.evaluation, next.design.real("x").unwrap_or_default())?;
+    /// }
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn ask_within(
+        &mut self,
+        fixed: &Design,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Option<Suggestion>> {
+        for _ in 0..SEARCHES {
+            let Some(suggestion) = self.suggest_within(fixed, &allowed)? else { return Ok(None) };
+            match self.record_asked(suggestion, &allowed)? {
+                Asked::Recorded(asked) => return Ok(Some(asked)),
+                Asked::NotAllowed => return Ok(None),
+                Asked::Outdated => {}
+            }
+        }
+        Err(Error::Contended { times: SEARCHES })
+    }
+
+    /// What [`Study::ask_within`] would choose now, without asking for it.
+    pub fn suggest_within(
+        &self,
+        fixed: &Design,
+        allowed: impl Fn(&Self, &[usize]) -> Permission,
+    ) -> Result<Option<Suggestion>> {
+        if fixed.is_empty() {
+            return self.suggest_where(allowed);
+        }
+        self.check()?;
+        let held = self.history.space.holding(fixed)?;
+        let engine = Engine::within(&self.history, &held);
+        let found = engine.suggest(&|measurements| allowed(self, measurements))?;
+        let found = found.filter(|suggestion| suggestion.origin != Origin::Repeated);
+        Ok(found.map(|suggestion| Suggestion { fixed: fixed.clone(), ..suggestion }))
+    }
+
+    /// Puts a design of one's own into the queue: it is asked for before anything is searched for, as soon
+    /// as that is permitted. Without a measurement, whatever it lacks is measured there. Returns the number
+    /// of the entry.
+    ///
+    /// ```
+    /// use unyoke::{Design, Origin, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
+    /// let problem = problem.minimise("mass", 1.0).minimise("drag", 10.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// study.queue(Design::new().with("x", 0.3), None)?;
+    /// let asked = study.ask_many(3)?;
+    /// assert_eq!(asked[0].design, asked[1].design);
+    /// assert_eq!((asked[1].origin, asked[2].origin), (Origin::Queued, Origin::Initial));
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn queue(&mut self, design: Design, measurement: Option<&str>) -> Result<u64> {
+        let mut number = 0;
+        self.record(|history| {
+            history.space.check_inside(&design)?;
+            number = history.queue.len() as u64;
+            let (design, measurement) = (design.clone(), measurement.map(str::to_owned));
+            let entry = QueueEntry { entry: number, design, measurement, dropped: false };
+            if entry.measurement.is_none() && Engine::new(history).awaited_by(&entry)?.is_empty() {
+                return Err(Error::NothingLacking { design: entry.design.to_string() });
+            }
+            let QueueEntry { entry, design, measurement, .. } = entry;
+            Ok(Event::Queued { entry, design, measurement })
+        })?;
+        Ok(number)
+    }
+
+    /// What is queued and still waits, in order: each entry with the measurements that it waits for, by
+    /// their places in the problem.
+    pub fn queued(&self) -> Result<Vec<(&QueueEntry, Vec<usize>)>> {
+        let engine = self.engine();
+        let awaited = self.history.queue.iter().map(|entry| Ok((entry, engine.awaited_by(entry)?)));
+        let awaited: Result<Vec<_>> = awaited.collect();
+        Ok(awaited?.into_iter().filter(|(_, measurements)| !measurements.is_empty()).collect())
+    }
+
+    /// Takes an entry out of the queue. Its evaluations that are under way stay so.
+    pub fn unqueue(&mut self, entry: u64) -> Result<()> {
+        self.record(|_| Ok(Event::Unqueued { entry }))
+    }
+
+    /// Takes a pending evaluation back like [`Study::withdraw`], and does not suggest it again, nor one
+    /// close to it, before five more results are there. One that came from the queue leaves it.
+    ///
+    /// ```
+    /// use unyoke::{Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("f", 1.0).build()?;
+    /// let mut study = Study::new(problem)?;
+    /// let first = study.ask()?;
+    /// study.skip(first.evaluation)?;
+    /// assert_ne!(study.ask()?.design, first.design);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn skip(&mut self, evaluation: u64) -> Result<()> {
+        self.record(|_| Ok(Event::Skipped { evaluation }))
+    }
+
+    /// Records that a measurement cannot be made for a while; a pause that there is already is replaced.
+    ///
+    /// The engine has no clock and makes no exceptions: whoever asks compares [`Study::pause_of`] with the
+    /// time and permits accordingly, as `unyoke run` and `unyoke ask` do.
+    pub fn pause(&mut self, measurement: &str, pause: Pause) -> Result<()> {
+        let Pause { until, reason } = pause;
+        let measurement = measurement.to_owned();
+        self.record(|_| {
+            let (measurement, reason) = (measurement.clone(), reason.clone());
+            Ok(Event::Paused { measurement, until, reason })
+        })
+    }
+
+    /// Records that a measurement can be made again. False if it was not paused.
+    pub fn resume(&mut self, measurement: &str) -> Result<bool> {
+        self.problem().measurement_index(measurement)?;
+        self.refresh()?;
+        let is_paused = self.history.pauses.contains_key(measurement);
+        if is_paused {
+            self.record(|_| Ok(Event::Resumed { measurement: measurement.to_owned() }))?;
+        }
+        Ok(is_paused)
+    }
+
+    /// The pause of a measurement, by its place in the problem, if it was paused and not resumed. Its time
+    /// may be over.
+    pub fn pause_of(&self, measurement: usize) -> Option<&Pause> {
+        let measurement = self.problem().measurements.get(measurement)?;
+        self.history.pauses.get(&measurement.name)
+    }
+
     /// The measurement by which a recommended design, one of `points`, gets a value that it lacks, the one
     /// worth most first; without asking for it, which [`Study::ask_for`] does.
     ///
@@ -354,11 +500,14 @@ impl<J: Journal> Study<J> {
     /// Writes down that a suggestion was asked for. False if somebody else wrote first.
     fn asked(&mut self, suggestion: &Suggestion) -> Result<bool> {
         let Suggestion { evaluation, design, measurement, cost, .. } = suggestion.clone();
-        let event = match suggestion.confirms {
-            Some(round) => {
+        let event = match (suggestion.confirms, suggestion.queued) {
+            (Some(round), _) => {
                 Event::ConfirmationAsked { evaluation, design, measurement, cost, round }
             }
-            None => {
+            (None, Some(entry)) => {
+                Event::QueuedAsked { evaluation, design, measurement, cost, entry }
+            }
+            (None, None) => {
                 let initial = suggestion.origin == Origin::Initial;
                 Event::Asked { evaluation, design, measurement, cost, initial }
             }

@@ -51,6 +51,11 @@ pub struct Suggestion {
     pub notes: Vec<Note>,
     /// For a confirmation, how many records the journal had when the design was recommended.
     pub confirms: Option<u64>,
+    /// For a design of the user's own, its entry in the queue.
+    pub queued: Option<u64>,
+    /// The values that it had to have, if it was searched for among designs that have them.
+    #[serde(skip_serializing_if = "Design::is_empty")]
+    pub fixed: Design,
 }
 
 /// How a suggestion was chosen.
@@ -74,6 +79,8 @@ pub enum Origin {
     Repeated,
     /// A recommended design lacks this measurement.
     Confirmation,
+    /// A design of the user's own.
+    Queued,
 }
 
 impl std::fmt::Display for Origin {
@@ -89,6 +96,7 @@ impl std::fmt::Display for Origin {
             }
             Self::Repeated => "every design was evaluated; this repeats one",
             Self::Confirmation => "confirms a recommended design",
+            Self::Queued => "queued by you",
         })
     }
 }

@@ -165,9 +165,14 @@ enum Move {
     CorrectToFailure,
     Retract,
     Amend,
+    Queue,
+    Unqueue,
+    Skip,
+    Pause,
+    Resume,
 }
 
-const MOVES: [Move; 11] = [
+const MOVES: [Move; 16] = [
     Move::Ask,
     Move::Import,
     Move::Tell,
@@ -179,6 +184,11 @@ const MOVES: [Move; 11] = [
     Move::CorrectToFailure,
     Move::Retract,
     Move::Amend,
+    Move::Queue,
+    Move::Unqueue,
+    Move::Skip,
+    Move::Pause,
+    Move::Resume,
 ];
 
 /// What an evaluation has cost, as somebody with pencil and paper would note it.
@@ -231,6 +241,23 @@ fn make(study: &mut Study, notes: &mut Vec<Note>, made: Move, id: u64, value: f6
         }
         Move::Retract => settle(study.retract(id, Some("nonsense")), &|_| ()),
         Move::Amend => amend(study, value),
+        Move::Queue => {
+            let names = study.problem().parameters.iter().map(|p| p.name().to_owned());
+            let design = names.fold(Design::new(), |design, name| design.with(name, value / 9.0));
+            // Beyond narrowed bounds, or where all is known, it is refused.
+            let _ = study.queue(design, (value > 4.0).then_some("f"));
+        }
+        Move::Unqueue => {
+            let _ = study.unqueue(id);
+        }
+        Move::Skip => settle(study.skip(id), &|_| ()),
+        Move::Pause => {
+            let pause = unyoke::Pause { until: Some(id), reason: None };
+            study.pause("f", pause).unwrap();
+        }
+        Move::Resume => {
+            study.resume("f").unwrap();
+        }
     }
 }
 
@@ -260,6 +287,8 @@ fn assert_replays(study: &Study, journal: &MemoryJournal) {
     assert_eq!((again.problem(), again.config()), (study.problem(), study.config()));
     assert_eq!(again.spent().to_bits(), study.spent().to_bits());
     assert_eq!(again.position(), study.position());
+    assert_eq!(again.queued().unwrap(), study.queued().unwrap());
+    assert_eq!(again.pause_of(0), study.pause_of(0));
     assert_eq!(again.suggest().unwrap(), study.suggest().unwrap());
 }
 

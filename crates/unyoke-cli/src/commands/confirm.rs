@@ -12,6 +12,7 @@ use unyoke_view::{
 };
 
 use crate::arguments::StudyArgument;
+use crate::clock::pause_in_words;
 use crate::commands::front::{measured_table, refuse_without_values};
 use crate::commands::{ask, run};
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         return by_hand(arguments, &file, form);
     }
     let points = arguments.points();
-    let summary = run::work(&file, |runner| runner.confirming(points))?;
+    let summary = run::work(&file, &[], |runner| runner.confirming(points))?;
     conclude(arguments, &file, &summary, form)
 }
 
@@ -143,6 +144,8 @@ fn left_over(arguments: &Arguments, study: &Study) -> Result<Option<String>, Fai
 /// Asks for what to measure, for people who measure it.
 fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCode, Failure> {
     let mut opened = file.open_or_create()?;
+    // Before anything is asked for: that may begin another round.
+    let held_up = confirmation(&opened.study)?;
     let (points, mut asked) = (arguments.points(), Vec::<Suggestion>::new());
     while asked.len() < arguments.count {
         let round = asked.last().and_then(|last| last.confirms);
@@ -153,7 +156,7 @@ fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCo
         asked.push(suggestion);
     }
     let study = opened.study;
-    let (held_up, problem) = (confirmation(&study)?, study.problem());
+    let problem = study.problem();
     if form == Form::Json {
         let views = asked.iter().map(|one| SuggestionView::new(problem, one, None));
         let asked: Vec<SuggestionView> = views.collect();
@@ -171,6 +174,9 @@ fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCo
             "there is nothing to confirm: all recommended designs are measured or under way, or do not \
              fit into the budget",
         )?;
+        for paused in unyoke_view::paused(&study, unyoke_run::now()) {
+            say(&format!("  {}", pause_in_words(&paused)))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,8 +10,9 @@ use unyoke_view::{
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
+use crate::live::Busy;
 use crate::output::{Form, Table, say, say_json};
-use crate::words::value;
+use crate::words::{count, value};
 
 /// Arguments of `unyoke front`.
 #[derive(Debug, Args)]
@@ -52,7 +53,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let study = arguments.study.read()?.look()?.study;
     refuse_without_values(&study)?;
+    let evaluations = count(study.evaluations().len(), "evaluation");
+    let busy = Busy::with(format!("predicting from {evaluations}"));
     if arguments.measured {
+        drop(busy);
         return show_measured(&measured_front(&study)?, form);
     }
     let front = match &arguments.weights {
@@ -62,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
             front(&study, points, arguments.cautious)?
         }
     };
+    drop(busy);
     match form {
         Form::Json => say_json(&front)?,
         Form::Table => say(&table(&front))?,

@@ -1,22 +1,31 @@
 //! `unyoke import`: results from elsewhere, as CSV.
+//!
+//! How tables are written is found out in `table`. Here columns get their meaning, rows are checked, and
+//! what they say is compared with what the study has.
 
 use clap::Args;
-use csv::StringRecord;
 use serde_json::json;
-use std::io::Read;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use unyoke::{Design, Output, Parameter, Problem, Reading, Study, near};
+use unyoke::{
+    Design, Evaluation, Journal, Noise, Outcome, Output, Parameter, Problem, Reading, Status,
+    Study, near,
+};
+use unyoke_run::{BY_HAND, Opened, StudyFile, release_by_hand};
+use unyoke_store::{LeaseStatus, Store};
 
 use crate::arguments::StudyOption;
 use crate::cells::from_cell;
 use crate::failure::Failure;
 use crate::output::{Form, complain, say, say_json};
-use crate::words::{count, with_value};
+use crate::table::{Format, Row, Table, is_blank, place};
+use crate::words::{count, design as design_in_words, short};
 
 /// Arguments of `unyoke import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  unyoke import old.csv --dry-run       shows what would be imported, and changes nothing
   unyoke import old.csv
   unyoke import old.csv --skip-bad      leaves out rows with mistakes
   other-program | unyoke import -
@@ -25,17 +34,27 @@ The first line names the columns: all parameters, and the outputs that were meas
 
   length,material,mass,deflection
   0.5,oak,1.25,
-  0.7,steel,,0.031
+  0.7,steel,NA,0.031
 
-A blank cell means that this output was not measured there. A column mass.sd may have the standard
-errors of mass. Nothing is imported unless all rows are valid. Values that the study has already are
-left out, so a file may be imported again.")]
+A blank cell, or NA, means that this output was not measured there. A column mass.sd may have the standard
+errors of mass; other columns are ignored. Cells may be separated by commas, semicolons or tabs, and numbers
+may have a decimal comma: both are found out. Nothing is imported unless all rows are valid. Rows that occur
+twice count once, and values that the study has already are left out, so a file may be imported again. Where
+a row has all that a pending evaluation waits for, that evaluation is settled.")]
 pub(crate) struct Arguments {
     /// The CSV file; - reads standard input.
     csv: PathBuf,
     /// Import the rows that are valid, and leave out the others.
     #[arg(long)]
     skip_bad: bool,
+    /// Import rows as often as they occur: they are replicates, not copies.
+    #[arg(long)]
+    keep_duplicates: bool,
+    /// Show what would be imported, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    format: Format,
     #[command(flatten)]
     study: StudyOption,
 }
@@ -43,92 +62,311 @@ pub(crate) struct Arguments {
 /// One value of one output at one design.
 type Measured = (Design, String, Reading);
 
+/// A row that was understood.
+#[derive(Debug, Clone, PartialEq)]
+struct Given {
+    line: u64,
+    design: Design,
+    values: Vec<(String, Reading)>,
+}
+
 /// What a file holds, and what is wrong with it.
 #[derive(Debug, Default)]
 struct Content {
-    results: Vec<Measured>,
+    rows: Vec<Given>,
     /// Each with its line.
     mistakes: Vec<(u64, String)>,
+    /// What should be known about it.
+    notes: Vec<String>,
+}
+
+/// What is done with a file.
+#[derive(Debug, Default)]
+struct Import {
+    /// Pending evaluations that get their results, with the line.
+    settled: Vec<(u64, Outcome, u64)>,
+    /// Everything else.
+    added: Vec<Measured>,
 }
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let content = read(&text(arguments)?, &file.problem)?;
+    let mut content = read(arguments, &file.problem)?;
     for (line, mistake) in &content.mistakes {
-        complain(&format!("{}:{line}: {mistake}", arguments.csv.display()));
+        complain(&format!("{}: {mistake}", place(&arguments.csv, *line)));
     }
     if !content.mistakes.is_empty() && !arguments.skip_bad {
         let mistakes = count(content.mistakes.len(), "mistake");
         let reason = format!("{mistakes}, nothing was imported; --skip-bad leaves such rows out");
         return Err(Failure::Refused(reason));
     }
-    let mut study = file.open_or_create()?.study;
+    if !arguments.keep_duplicates {
+        drop_copies(&mut content);
+    }
+    match arguments.dry_run {
+        true => preview(&file, &content, form),
+        false => import(&file, &content, form),
+    }
+}
+
+/// Writes what is new into the study.
+fn import(file: &StudyFile, content: &Content, form: Form) -> Result<ExitCode, Failure> {
+    let Opened { mut study, store } = file.open_or_create()?;
+    let notes = notes(content, &study);
+    let import = matched(content, &study, &evaluations_at_work(&store)?);
+    for (id, outcome, _) in &import.settled {
+        study.tell(*id, outcome.clone())?;
+        release_by_hand(&store, *id)?;
+    }
     // Others may be importing the same file: what is new is decided when it is written.
-    let new = study.tell_missing_results(&content.results)?;
-    let known = content.results.len() - new.len();
-    let outside = new.iter().filter(|i| is_outside(&file.problem, &content.results[**i].0)).count();
-    if form == Form::Json {
-        let bad = content.mistakes.len();
-        say_json(&json!({
-            "imported": new.len(), "known": known, "outside_bounds": outside, "mistakes": bad,
-        }))?;
-    } else {
-        let before = if known > 0 { format!(", {known} known already") } else { String::new() };
-        say(&format!("{} imported{before}", count(new.len(), "value")))?;
-        if outside > 0 {
-            let values = count(outside, "value");
-            say(&format!("{values} at designs outside the bounds: models learn from them"))?;
+    let new = study.tell_missing_results(&import.added)?;
+    let added: Vec<&Measured> = new.iter().map(|i| &import.added[*i]).collect();
+    let known = import.added.len() - new.len();
+    conclude(
+        &study,
+        &Outlook { content, settled: &import.settled, added, known, notes, verb: "imported" },
+        form,
+    )
+}
+
+/// Shows what an import would do, on a copy.
+fn preview(file: &StudyFile, content: &Content, form: Form) -> Result<ExitCode, Failure> {
+    let (mut study, taken) = match file.look() {
+        Ok(looked) => (looked.study, evaluations_at_work(&looked.store)?),
+        Err(unyoke_run::Error::Store(unyoke_store::Error::NoStudy { .. })) => {
+            (Study::new(file.problem.clone())?, vec![])
         }
+        Err(error) => return Err(error.into()),
+    };
+    let notes = notes(content, &study);
+    let import = matched(content, &study, &taken);
+    for (id, outcome, _) in &import.settled {
+        study.tell(*id, outcome.clone())?;
+    }
+    let new = study.tell_missing_results(&import.added)?;
+    let added: Vec<&Measured> = new.iter().map(|i| &import.added[*i]).collect();
+    let known = import.added.len() - new.len();
+    if form == Form::Table {
+        for (design, output, Reading { value, sd }) in added.iter().take(SHOWN) {
+            let at = design_in_words(study.problem(), design);
+            say(&format!("  {output} = {} at {at}", unyoke_view::words::reading(*value, *sd)))?;
+        }
+        if added.len() > SHOWN {
+            say(&format!("  and {} more", added.len() - SHOWN))?;
+        }
+    }
+    conclude(
+        &study,
+        &Outlook {
+            content,
+            settled: &import.settled,
+            added,
+            known,
+            notes,
+            verb: "would be imported",
+        },
+        form,
+    )?;
+    if form == Form::Table {
+        say("nothing was changed: this was a preview")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(arguments: &Arguments) -> Result<String, Failure> {
-    let path = &arguments.csv;
-    let mut text = String::new();
-    let read = match path.to_str() {
-        Some("-") => std::io::stdin().read_to_string(&mut text),
-        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
-    };
-    read.map_err(|error| Failure::file(path, &error))?;
-    Ok(text)
+/// So many values are shown by a preview.
+const SHOWN: usize = 8;
+
+/// What came of an import.
+struct Outlook<'a> {
+    content: &'a Content,
+    settled: &'a [(u64, Outcome, u64)],
+    added: Vec<&'a Measured>,
+    known: usize,
+    notes: Vec<String>,
+    /// "imported", or that it would be.
+    verb: &'static str,
 }
 
-fn read(text: &str, problem: &Problem) -> Result<Content, Failure> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let unreadable = |error: csv::Error| Failure::Refused(format!("not CSV: {error}"));
-    let head = reader.headers().map_err(unreadable)?;
-    let head = head.iter().map(|cell| column_name(cell, problem)).collect();
-    check_columns(&head, problem)?;
+fn conclude<J: Journal>(
+    study: &Study<J>,
+    outlook: &Outlook<'_>,
+    form: Form,
+) -> Result<ExitCode, Failure> {
+    let Outlook { content, settled, added, known, notes, verb } = outlook;
+    let outside = added.iter().filter(|(at, ..)| is_outside(study.problem(), at)).count();
+    if form == Form::Json {
+        let ids: Vec<u64> = settled.iter().map(|(id, ..)| *id).collect();
+        say_json(&json!({
+            "imported": added.len(), "known": known, "outside_bounds": outside,
+            "mistakes": content.mistakes.len(), "settled": ids, "notes": notes,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for note in notes {
+        say(&format!("note: {note}"))?;
+    }
+    for (id, _, line) in *settled {
+        say(&format!("line {line} has the result of evaluation {id}, which was pending"))?;
+    }
+    let before = if *known > 0 { format!(", {known} known already") } else { String::new() };
+    let left_out = match content.mistakes.len() {
+        0 => String::new(),
+        bad => format!(", {} left out", count(bad, "row")),
+    };
+    say(&format!("{} {verb}{before}{left_out}", count(added.len(), "value")))?;
+    if outside > 0 {
+        let values = count(outside, "value");
+        say(&format!("{values} at designs outside the bounds: models learn from them"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Evaluations on which programs work.
+fn evaluations_at_work(store: &Store) -> Result<Vec<u64>, Failure> {
+    let is_taken = |held: &LeaseStatus| held.is_live() && held.lease.owner != BY_HAND;
+    let taken = store.leases()?.into_iter().filter(is_taken);
+    Ok(taken.map(|held| held.lease.evaluation).collect())
+}
+
+/// Which rows have all that a pending evaluation waits for, on which nobody of `taken` works.
+fn matched<J: Journal>(content: &Content, study: &Study<J>, taken: &[u64]) -> Import {
+    let problem = study.problem();
+    let is_free = |e: &&Evaluation| e.status == Status::Pending && !taken.contains(&e.id);
+    let mut pending: Vec<&Evaluation> = study.evaluations().iter().filter(is_free).collect();
+    let mut import = Import::default();
+    for row in &content.rows {
+        let mut left = row.values.clone();
+        pending.retain(|evaluation| {
+            let names = || evaluation.outputs.iter().map(|k| problem.outputs[*k].name.as_str());
+            let has = |name: &str| left.iter().any(|(given, _)| given == name);
+            if !is_same(&evaluation.design, &row.design) || !names().all(has) {
+                return true;
+            }
+            let is_of = |(given, _): &(String, Reading)| names().any(|name| name == given);
+            let (own, others) = left.drain(..).partition(is_of);
+            left = others;
+            let own: Vec<(String, Reading)> = own;
+            let outcome = own
+                .into_iter()
+                .fold(Outcome::default(), |outcome, (name, reading)| outcome.value(&name, reading));
+            import.settled.push((evaluation.id, outcome, row.line));
+            false
+        });
+        let rest = left.into_iter().map(|(name, reading)| (row.design.clone(), name, reading));
+        import.added.extend(rest);
+    }
+    import
+}
+
+/// Whether two designs are the same but for digits that a table may have lost.
+fn is_same(a: &Design, b: &Design) -> bool {
+    a.iter().len() == b.iter().len()
+        && a.iter().all(|(name, value)| match (value.as_f64(), b.real(name)) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+            _ => b.get(name) == Some(value),
+        })
+}
+
+/// Leaves out rows that say exactly what an earlier one says.
+fn drop_copies(content: &mut Content) {
+    let mut seen: Vec<Given> = vec![];
+    let mut index: HashMap<String, Vec<usize>> = HashMap::new();
+    for row in std::mem::take(&mut content.rows) {
+        let same = index.entry(row.design.to_string()).or_default();
+        let copy = same.iter().map(|i| &seen[*i]).find(|earlier| earlier.values == row.values);
+        match copy.filter(|earlier| earlier.design == row.design) {
+            Some(earlier) => content.notes.push(format!(
+                "line {} says the same as line {} and is left out; --keep-duplicates imports both",
+                row.line, earlier.line
+            )),
+            None => {
+                same.push(seen.len());
+                seen.push(row);
+            }
+        }
+    }
+    content.rows = seen;
+}
+
+/// What should be known about a file, with values that contradict others where there is no noise.
+fn notes<J: Journal>(content: &Content, study: &Study<J>) -> Vec<String> {
+    let mut notes = content.notes.clone();
+    let mut known: HashMap<(String, String), (f64, String)> = HashMap::new();
+    for evaluation in study.evaluations() {
+        for (k, output) in study.problem().outputs.iter().enumerate() {
+            if let Some(reading) = evaluation.reading(k) {
+                let key = (evaluation.design.to_string(), output.name.clone());
+                known
+                    .entry(key)
+                    .or_insert((reading.value, format!("evaluation {}", evaluation.id)));
+            }
+        }
+    }
+    for row in &content.rows {
+        for (name, Reading { value, sd }) in &row.values {
+            let output = study.problem().outputs.iter().find(|output| output.name == *name);
+            let is_exact = output.is_some_and(|output| output.noise == Noise::Deterministic);
+            let key = (row.design.to_string(), name.clone());
+            match known.get(&key) {
+                Some((other, place)) if is_exact && sd.is_none() && other != value => {
+                    notes.push(format!(
+                        "line {}: {name} is {} at {}, but {} in {place}; {name} is declared without noise",
+                        row.line,
+                        short(*value),
+                        design_in_words(study.problem(), &row.design),
+                        short(*other),
+                    ));
+                }
+                Some(_) => {}
+                None => {
+                    known.insert(key, (*value, format!("line {}", row.line)));
+                }
+            }
+        }
+    }
+    notes
+}
+
+fn read(arguments: &Arguments, problem: &Problem) -> Result<Content, Failure> {
+    let is_number = |name: &str| {
+        let name = column_name(name, problem);
+        let named = problem.parameters.iter().find(|parameter| parameter.name() == name);
+        let is_choice = matches!(named, Some(Parameter::Categorical { .. }));
+        !is_choice && column_names(problem).contains(&name)
+    };
+    let table = Table::read(&arguments.csv, &arguments.format, is_number)?;
+    let head: Vec<String> = table.head.iter().map(|cell| column_name(cell, problem)).collect();
+    let ignored = check_columns(&head, problem)?;
     // Here, values meet the checks of the engine before anything is written down.
     let mut trial = Study::new(problem.clone())?;
-    let mut content = Content::default();
-    for record in reader.records() {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                let line = error.position().map_or(0, csv::Position::line);
-                content.mistakes.push((line, error.to_string()));
-                continue;
-            }
-        };
-        match row(&head, &record, problem, &mut trial) {
-            Ok(results) => content.results.extend(results),
-            Err(mistake) => {
-                let line = record.position().map_or(0, csv::Position::line);
-                content.mistakes.push((line, mistake));
-            }
+    let mut content = Content { notes: table.notes.clone(), ..Content::default() };
+    content.notes.extend(ignored);
+    for row in &table.rows {
+        match understood(&table, &head, row, problem, &mut trial) {
+            Ok(values) => content.rows.extend(values),
+            Err(mistake) => content.mistakes.push((row.line, mistake)),
         }
     }
     Ok(content)
 }
 
-/// The name that a column has. Blanks around it belong to it only if there is such a name.
+/// The name that a column has. Blanks around it belong to it only if there is such a name; capital
+/// letters count only if there is no other way to tell names apart.
 fn column_name(cell: &str, problem: &Problem) -> String {
+    let known = column_names(problem);
     let name = from_cell(cell);
-    match column_names(problem).iter().any(|known| known == name) {
-        true => name.to_owned(),
-        false => from_cell(cell.trim()).to_owned(),
+    if known.iter().any(|known| known == name) {
+        return name.to_owned();
+    }
+    let name = from_cell(cell.trim());
+    if known.iter().any(|known| known == name) {
+        return name.to_owned();
+    }
+    let lower = name.to_lowercase();
+    let mut similar = known.iter().filter(|known| known.to_lowercase() == lower);
+    match (similar.next(), similar.next()) {
+        (Some(only), None) => only.clone(),
+        _ => name.to_owned(),
     }
 }
 
@@ -150,83 +388,77 @@ pub(crate) fn error_column(output: &str) -> String {
     format!("{output}.sd")
 }
 
-/// The text of a cell. Blanks around it belong to it only if there is such a choice.
-fn cell_text<'a>(cell: &'a str, parameter: &Parameter) -> &'a str {
-    let text = from_cell(cell);
-    match parameter {
-        Parameter::Categorical { choices, .. } if choices.iter().any(|choice| choice == text) => {
-            text
-        }
-        _ => from_cell(cell.trim()),
-    }
-}
-
-/// Columns must be parameters or outputs, and all parameters must be there.
-fn check_columns(head: &StringRecord, problem: &Problem) -> Result<(), Failure> {
-    let parameters = || problem.parameters.iter().map(Parameter::name);
+/// All parameters must be there, and an output. Notes about columns that are ignored.
+fn check_columns(head: &[String], problem: &Problem) -> Result<Vec<String>, Failure> {
     let known = column_names(problem);
-    let known = || known.iter().map(String::as_str);
-    let mut wrong: Vec<String> = vec![];
+    let is_there = |name: &str| head.iter().any(|column| column == name);
+    let absent = || known.iter().map(String::as_str).filter(|name| !is_there(name));
+    let (mut wrong, mut ignored) = (vec![], vec![]);
     for (i, column) in head.iter().enumerate() {
-        if !known().any(|name| name == column) {
-            let hint = near(column, known())
-                .map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-            wrong.push(format!("{column:?} is neither a parameter nor a measured output{hint}"));
-        } else if head.iter().take(i).any(|earlier| earlier == column) {
+        if !known.contains(column) {
+            if !column.is_empty() {
+                let hint = near(column, absent())
+                    .map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+                ignored.push(format!("column {column:?} is ignored{hint}"));
+            }
+        } else if head[..i].contains(column) {
             wrong.push(format!("there are two columns {column:?}"));
         }
     }
-    let missing = parameters().filter(|name| !head.iter().any(|column| column == *name));
-    wrong.extend(missing.map(|name| format!("there is no column for the parameter {name:?}")));
-    if wrong.is_empty() { Ok(()) } else { Err(Failure::Refused(wrong.join("\n"))) }
+    for name in problem.parameters.iter().map(Parameter::name).filter(|name| !is_there(name)) {
+        let others =
+            head.iter().map(String::as_str).filter(|name| !known.iter().any(|k| k == name));
+        let hint = near(name, others).map_or_else(String::new, |near| format!("; is it {near:?}?"));
+        wrong.push(format!("there is no column for the parameter {name:?}{hint}"));
+    }
+    if !measured(problem).any(|output| is_there(&output.name)) {
+        let outputs: Vec<&str> = measured(problem).map(|output| output.name.as_str()).collect();
+        wrong.push(format!("there is no column for a measured output: {}", outputs.join(", ")));
+        wrong.append(&mut ignored);
+    }
+    if wrong.is_empty() { Ok(ignored) } else { Err(Failure::Refused(wrong.join("\n"))) }
 }
 
-/// The results in a row, all of them valid.
-fn row(
-    head: &StringRecord,
-    record: &StringRecord,
+/// The results in a row, all of them valid; none if nothing was measured.
+fn understood(
+    table: &Table,
+    head: &[String],
+    row: &Row,
     problem: &Problem,
     trial: &mut Study,
-) -> Result<Vec<Measured>, String> {
+) -> Result<Option<Given>, String> {
+    if row.is_too_long(head.len()) {
+        return Err(format!("there are more cells than the {} columns", head.len()));
+    }
     let cell = |name: &str| {
-        let column = head.iter().position(|column| column == name);
-        column.and_then(|column| record.get(column)).unwrap_or_default()
+        head.iter().position(|column| column == name).map_or("", |column| row.cell(column))
     };
     let mut design = Design::new();
     for parameter in &problem.parameters {
-        match cell_text(cell(parameter.name()), parameter) {
-            "" => {
-                return Err(format!(
-                    "{} is blank, but a parameter needs a value",
-                    parameter.name()
-                ));
-            }
-            text => design = with_value(design, parameter, text)?,
-        }
+        design = table.with_cell(design, parameter, cell(parameter.name()))?;
     }
-    let mut results = vec![];
+    let number = |name: &str, text: &str, blank: &str| {
+        let instead = format!(", or blank if {blank}");
+        table.number(text).ok_or_else(|| table.not_a_number(name, text, &instead))
+    };
+    let mut values = vec![];
     for Output { name, .. } in measured(problem) {
         let (text, error) = (cell(name).trim(), error_column(name));
         let sd = match cell(&error).trim() {
-            "" => None,
-            _ if text.is_empty() => {
+            sd if is_blank(sd) => None,
+            _ if is_blank(text) => {
                 return Err(format!("{error} has a value, but {name} has none"));
             }
             sd => Some(number(&error, sd, "its error is not known")?),
         };
-        if text.is_empty() {
+        if is_blank(text) {
             continue;
         }
         let reading = Reading { value: number(name, text, "it was not measured")?, sd };
         trial.tell_result(design.clone(), name, reading).map_err(|error| error.to_string())?;
-        results.push((design.clone(), name.clone(), reading));
+        values.push((name.clone(), reading));
     }
-    Ok(results)
-}
-
-fn number(name: &str, text: &str, blank: &str) -> Result<f64, String> {
-    text.parse()
-        .map_err(|_| format!("{name} is {text:?}, but must be a number, or blank if {blank}"))
+    Ok((!values.is_empty()).then_some(Given { line: row.line, design, values }))
 }
 
 /// Whether a number of a design is beyond the bounds of its parameter.

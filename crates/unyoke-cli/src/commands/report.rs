@@ -11,7 +11,9 @@ use unyoke_view::{Background, StudyReport};
 
 use crate::arguments::StudyArgument;
 use crate::failure::Failure;
+use crate::live::Busy;
 use crate::output::{Form, say, say_json};
+use crate::words::count;
 
 /// Arguments of `unyoke report`.
 #[derive(Debug, Args)]
@@ -48,7 +50,10 @@ pub(crate) fn write(file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failur
 }
 
 fn write_to(path: &Path, file: &StudyFile, looked: &Looked) -> Result<PathBuf, Failure> {
+    let evaluations = count(looked.study.evaluations().len(), "evaluation");
+    let busy = Busy::with(format!("writing the report on {evaluations}"));
     let html = report(file, looked)?.page().html();
+    drop(busy);
     replace(path, html.as_bytes()).map_err(|error| Failure::file(path, &error))?;
     Ok(path.to_owned())
 }

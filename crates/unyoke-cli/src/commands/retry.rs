@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
 use unyoke::{Evaluation, Problem, Status};
-use unyoke_run::Opened;
+use unyoke_run::{Opened, is_broken_command};
 
 use crate::arguments::StudyOption;
 use crate::failure::Failure;
@@ -16,6 +16,14 @@ use crate::words::{count, design};
 #[command(after_help = "Examples:
   unyoke retry            makes all failed evaluations pending again
   unyoke retry 12 13      only these
+  unyoke retry --measurement fem --since 40
+                          those of fem from number 40 on: its licence server was down
+  unyoke retry --reason licence
+                          those whose reason has this word
+  unyoke retry --failed-command
+                          those whose command ended with an error or was killed, rather than at a design
+                          that cannot be measured, or too late
+  unyoke retry --failed-command --dry-run
   unyoke retry && unyoke run
 
 Use it once the cause is fixed: a broken command, a missing licence. `unyoke run` then repeats these
@@ -24,14 +32,48 @@ pub(crate) struct Arguments {
     /// The numbers of failed evaluations; without any, all of them.
     #[arg(value_name = "EVALUATION")]
     evaluations: Vec<u64>,
+    /// Only evaluations of these measurements.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    measurement: Vec<String>,
+    /// Only evaluations from this number on.
+    #[arg(long, value_name = "EVALUATION")]
+    since: Option<u64>,
+    /// Only failures whose reason has this text in it.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Only failures whose command ended with an error or was killed.
+    #[arg(long)]
+    failed_command: bool,
+    /// Show them, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     study: StudyOption,
 }
 
+impl Arguments {
+    /// Whether a failure is one of those that were named.
+    fn wants(&self, problem: &Problem, evaluation: &Evaluation) -> bool {
+        let Status::Failed(reason) = &evaluation.status else { return false };
+        let name = evaluation.measurement.map(|m| &problem.measurements[m].name);
+        let is_named = self.evaluations.is_empty() || self.evaluations.contains(&evaluation.id);
+        let has_reason = |text: &String| reason.to_lowercase().contains(&text.to_lowercase());
+        is_named
+            && (self.measurement.is_empty()
+                || name.is_some_and(|name| self.measurement.contains(name)))
+            && self.since.is_none_or(|first| evaluation.id >= first)
+            && self.reason.as_ref().is_none_or(has_reason)
+            && (!self.failed_command || is_broken_command(reason))
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
-    let Opened { mut study, .. } = arguments.study.read()?.open()?;
-    let is_wanted =
-        |e: &&Evaluation| arguments.evaluations.is_empty() || arguments.evaluations.contains(&e.id);
+    let file = arguments.study.read()?;
+    for name in &arguments.measurement {
+        file.problem.measurement_index(name)?;
+    }
+    let Opened { mut study, .. } = file.open()?;
+    let is_wanted = |e: &&Evaluation| arguments.wants(study.problem(), e);
     let failed: Vec<Evaluation> =
         study.evaluations().iter().filter(is_failed).filter(is_wanted).cloned().collect();
     let other = arguments.evaluations.iter().find(|id| !failed.iter().any(|e| e.id == **id));
@@ -44,6 +86,17 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         }
     }
     let mut retried = vec![];
+    if arguments.dry_run {
+        let evaluations = count(failed.len(), "evaluation");
+        let ids: Vec<u64> = failed.iter().map(|e| e.id).collect();
+        match form {
+            Form::Json => say_json(&json!({ "retried": retried, "failed": ids }))?,
+            Form::Table => {
+                say(&format!("{evaluations} would be pending again; nothing was changed"))?
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     for Evaluation { id, .. } in &failed {
         match study.retry(*id) {
             // Somebody else was faster.
@@ -56,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     }
     match form {
         Form::Json => say_json(&json!({ "retried": retried }))?,
-        Form::Table if failed.is_empty() => say("no evaluation has failed")?,
+        Form::Table if failed.is_empty() => say("there is no such failed evaluation")?,
         Form::Table => {
             let evaluations = count(retried.len(), "evaluation");
             say(&format!("{evaluations} pending again; `unyoke run` makes them"))?;

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unyoke::{Journal, Problem, Study};
+use unyoke::{Journal, Pause, Problem, Study};
 use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
 use unyoke_view::words::one_line;
-use unyoke_view::{AppraisalView, ROWS};
+use unyoke_view::{AppraisalView, PausedView, ROWS};
 
 use crate::arguments::StudyArgument;
+use crate::clock::pause_in_words;
 use crate::commands::{front, report};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::live::View;
@@ -27,6 +28,7 @@ use crate::words::{count, short};
   unyoke run                         runs study.toml until its budget is spent
   unyoke run --slots 4               four evaluations at once
   unyoke run --cost 300              with a larger budget than the file says
+  unyoke run --only fem,mass         makes these measurements only
   unyoke run beam.toml --json | jq .spent
 
 Ctrl-C once: running evaluations are finished, no new ones are started. Twice: running ones are
@@ -55,6 +57,9 @@ pub(crate) struct Arguments {
     /// instead of what the study file says.
     #[arg(long)]
     trials: Option<std::num::NonZeroUsize>,
+    /// Make these measurements only; others wait.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
     /// Do not write a report at the end.
     #[arg(long)]
     no_report: bool,
@@ -70,13 +75,17 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
     file.run.trials = arguments.trials.map_or(file.run.trials, usize::from);
     file.budget.cost = arguments.cost.or(file.budget.cost);
-    let summary = work(&file, |runner| runner)?;
+    for name in &arguments.only {
+        file.problem.measurement_index(name)?;
+    }
+    let summary = work(&file, &arguments.only, |runner| runner)?;
     conclude(arguments, &file, &summary, form)
 }
 
 /// Runs commands for what the runner is `set` to, and shows what happens.
 pub(crate) fn work(
     file: &StudyFile,
+    only: &[String],
     set: impl for<'a> FnOnce(Runner<'a>) -> Runner<'a>,
 ) -> Result<Summary, Failure> {
     let interrupt = Interrupt::default();
@@ -85,7 +94,7 @@ pub(crate) fn work(
     let mut show = |progress| view.show(progress);
     let supervisor = Supervisor::this_program("supervise")?;
     let runner = Runner::new(file, supervisor, interrupt, &mut show);
-    let summary = runner.and_then(|runner| set(runner).run());
+    let summary = runner.and_then(|runner| runner.only(only)).and_then(|runner| set(runner).run());
     view.close();
     // Everything is recorded: from here on, a signal just ends the program.
     signals.restore();
@@ -249,12 +258,28 @@ pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
         Ending::Budget => "nothing more fits into the budget".to_owned(),
         Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
-        Ending::Confirmed => "confirmed what fits into the budget".to_owned(),
+        Ending::Paused(paused) => {
+            format!("{}, and nothing else can be evaluated", pauses_in_words(paused))
+        }
+        Ending::Only(only) => format!("nothing more of {} fits into the budget", only.join(", ")),
+        Ending::Confirmed { paused } if !paused.is_empty() => format!(
+            "confirmed what is possible while {} and fits into the budget",
+            pauses_in_words(paused)
+        ),
+        Ending::Confirmed { .. } => "confirmed what fits into the budget".to_owned(),
         Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
         Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),
         _ => "ended".to_owned(),
     }
+}
+
+fn pauses_in_words(paused: &[(String, Pause)]) -> String {
+    let words = |(measurement, pause): &(String, Pause)| {
+        let Pause { until, reason } = pause.clone();
+        pause_in_words(&PausedView { measurement: measurement.clone(), until, reason })
+    };
+    paused.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
 /// What the search goes by was written down when the study began, or was last amended.

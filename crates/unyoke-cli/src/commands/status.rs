@@ -1,14 +1,22 @@
 //! `unyoke status`: how a study stands.
 
 use clap::Args;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use unyoke_run::{BY_HAND, Layout, Looked, StudyFile, is_gone};
+use std::time::{Duration, UNIX_EPOCH};
+use unyoke::{Cost, Permission, Study};
+use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, is_gone, now};
 use unyoke_store::{LeaseState, LeaseStatus, Store};
-use unyoke_view::{Custody, OutputStatus, PendingView, Plan, StatusView, Worker, status};
+use unyoke_view::{
+    Custody, OutputStatus, PendingView, Plan, QueuedView, StatusView, Worker, status,
+};
 
 use crate::arguments::StudyArgument;
+use crate::clock::{pause_in_words, since};
 use crate::failure::Failure;
-use crate::output::{Form, Table, say, say_json};
+use crate::output::{Form, Table, say_raw};
+use unyoke_view::words::visible;
+
 use crate::words::{
     cost, count, exact_design, how_to_tell, is_over_budget, reading, short, spent_of,
 };
@@ -17,23 +25,52 @@ use crate::words::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unyoke status
+  unyoke status --watch           shows it again whenever something has changed, until Ctrl-C
   unyoke status --json | jq .spent
 
 It may be called at any time, also while the study runs.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
+    /// Show it again whenever something has changed, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
 }
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// So many designs of the queue are shown.
+const SHOWN: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let Looked { study, store, .. } = file.look()?;
-    let status = status(&study, plan(&file), &custody(&file, &store)?)?;
-    match form {
-        Form::Json => say_json(&status)?,
-        Form::Table => say(&in_words(&file, &status))?,
+    let (mut shown, is_terminal) = (String::new(), io::stdout().is_terminal());
+    loop {
+        let text = look(&file, form)?;
+        if text != shown {
+            // On a terminal in the place of the last, otherwise below it.
+            if is_terminal && arguments.watch {
+                say_raw("\u{1b}[2J\u{1b}[H")?;
+            }
+            say_raw(&text)?;
+            shown = text;
+        }
+        if !arguments.watch {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(PAUSE);
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// How the study stands now, as it is shown.
+fn look(file: &StudyFile, form: Form) -> Result<String, Failure> {
+    let Looked { study, store, .. } = file.look()?;
+    let status = status(&study, plan(file), &custody(file, &store)?)?;
+    Ok(match form {
+        Form::Json => serde_json::to_string_pretty(&status).map_err(io::Error::from)?,
+        Form::Table => visible(&(in_words(file, &status) + &next_in_words(file, &study, &status))),
+    })
 }
 
 fn plan(file: &StudyFile) -> Plan {
@@ -55,10 +92,20 @@ fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
     };
     let worker = |status: LeaseStatus| {
         let owner = has_owner(&status).then(|| status.lease.owner.clone());
-        (status.lease.evaluation, Worker { owner, attempt: status.lease.attempt })
+        let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
+        let since = owner.as_ref().and_then(|_| begun(&layout, evaluation));
+        (evaluation, Worker { owner, attempt, since })
     };
     let workers = store.leases()?.into_iter().map(worker).collect();
-    Ok(Custody { workers, late_results: store.late()?.len() })
+    Ok(Custody { workers, late_results: store.late()?.len(), now: now() })
+}
+
+/// When the last attempt at an evaluation began, if that was on this machine.
+fn begun(layout: &Layout, evaluation: u64) -> Option<u64> {
+    let attempt = layout.attempts(evaluation).ok()?.pop()?;
+    let written = layout.attempt(evaluation, attempt).join("command.json").metadata().ok()?;
+    let begun = written.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(begun.as_secs())
 }
 
 fn in_words(file: &StudyFile, status: &StatusView) -> String {
@@ -77,8 +124,18 @@ fn in_words(file: &StudyFile, status: &StatusView) -> String {
         text += &format!("at most {} of {measurement}\n", count(*most as usize, "evaluation"));
     }
     text += &format!("{}\n\n{}\n", measurements(status), outputs(status));
+    for paused in &status.paused {
+        let name = &paused.measurement;
+        text += &format!("{}; `unyoke resume {name}` ends that\n", pause_in_words(paused));
+    }
     for pending in &status.pending {
-        text += &pending_in_words(file, pending);
+        text += &pending_in_words(file, status, pending);
+    }
+    for queued in status.queue.iter().take(SHOWN) {
+        text += &queued_in_words(file, queued);
+    }
+    if status.queue.len() > SHOWN {
+        text += &format!("and {} more in the queue\n", status.queue.len() - SHOWN);
     }
     for corrected in &status.corrections {
         if let Some(changes) = corrected.changes() {
@@ -124,14 +181,54 @@ fn outputs(status: &StatusView) -> Table {
     table.right(2..4)
 }
 
-fn pending_in_words(file: &StudyFile, pending: &PendingView) -> String {
+/// What will be asked for next, or why nothing will.
+fn next_in_words(file: &StudyFile, study: &Study, status: &StatusView) -> String {
+    let limits = Limits::new(&file.budget, &file.run, vec![]);
+    let choices = study.config().choices(study.problem());
+    let is_possible = |which: &Vec<usize>| limits.permission(study, which) != Permission::Never;
+    if choices.iter().any(is_possible) {
+        return String::new();
+    }
+    let open = limits.without_pauses();
+    if choices.iter().any(|which| open.permission(study, which) != Permission::Never) {
+        return "nothing new can be asked for while these measurements are paused\n".to_owned();
+    }
+    let left = status.plan.budget.map(|budget| (budget - status.committed).max(0.0));
+    let price = |m: &unyoke_view::MeasurementStatus| match m.cost {
+        Cost::Constant(cost) => Some((cost, m.name.clone())),
+        Cost::Formula(_) | Cost::Learned(_) => None,
+    };
+    let prices = status.measurements.iter().filter_map(price);
+    match (left, prices.min_by(|a, b| a.0.total_cmp(&b.0))) {
+        (Some(left), Some((cost, name))) if cost > left => format!(
+            "nothing new fits into the budget: {} is left, and the cheapest, {name}, costs {}\n",
+            short(left),
+            short(cost)
+        ),
+        _ => "nothing new fits into the budget\n".to_owned(),
+    }
+}
+
+fn queued_in_words(file: &StudyFile, queued: &QueuedView) -> String {
+    let QueuedView { entry, design, measurements } = queued;
+    let at = exact_design(&file.problem, design);
+    format!("queued as q{entry}: {} at {at}\n", measurements.join(", "))
+}
+
+fn pending_in_words(file: &StudyFile, status: &StatusView, pending: &PendingView) -> String {
     let outputs = file.measurement_run(&pending.measurement).map_or(&[][..], |run| &run.outputs);
     let who = match pending.owner.as_deref() {
         Some(BY_HAND) => format!(
             "asked for by hand; record its result: {}",
             how_to_tell(pending.evaluation, outputs)
         ),
-        Some(owner) => format!("running, by {owner}"),
+        Some(owner) => match pending.since {
+            Some(begun) => format!("running for {}, by {owner}", since(begun)),
+            None => format!("running, by {owner}"),
+        },
+        None if status.paused.iter().any(|paused| paused.measurement == pending.measurement) => {
+            "waits until it is not paused any more".to_owned()
+        }
         None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
     let at = exact_design(&file.problem, &pending.design);

@@ -2,16 +2,19 @@
 
 use clap::{ArgGroup, Args};
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unyoke::{Design, Evaluation, Outcome, Problem, Reading, Status, Study};
-use unyoke_run::{BY_HAND, Budget, Opened};
+use unyoke_run::{Budget, Opened, StudyFile, release_by_hand};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 
 use crate::arguments::StudyOption;
+use crate::commands::worksheet;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
-use crate::words::{is_over_budget, parse_design, readings, spent_of};
+use crate::table;
+use crate::words::{count, is_over_budget, parse_design, readings, spent_of};
 
 /// Arguments of `unyoke tell`.
 #[derive(Debug, Args)]
@@ -33,18 +36,23 @@ use crate::words::{is_over_budget, parse_design, readings, spent_of};
                                             what it gave was no value
   unyoke tell --retract 12 wrong mesh       what it gave does not count, for this reason if there is
                                             one; its cost stays spent, its design may be asked for again
+  unyoke tell --csv monday.csv              all rows of a worksheet, see `unyoke ask --csv`
   unyoke tell 12 3.75 --study beam.toml
+
+In a worksheet, blank cells are still pending and the word failed is a failure (failed: it broke). Nothing is
+recorded unless all rows are valid; the same worksheet may be read again when more of it is filled in.
 
 Corrections hold from the start: what is suggested from then on is what would be suggested had the right
 value been recorded at once. What was recorded before is kept and shown.")]
 pub(crate) struct Arguments {
     /// The number of the evaluation, from `unyoke ask` or `unyoke status`.
-    evaluation: u64,
+    #[arg(required_unless_present = "csv")]
+    evaluation: Option<u64>,
     /// Its value, or OUTPUT=VALUE for each of several outputs; with --retract, the reason.
     #[arg(
         value_name = "VALUE",
         allow_negative_numbers = true,
-        required_unless_present_any = ["failed", "withdraw", "correct", "retract"]
+        required_unless_present_any = ["failed", "withdraw", "correct", "retract", "csv"]
     )]
     values: Vec<String>,
     /// Why other outputs of the measurement have no value.
@@ -73,17 +81,34 @@ pub(crate) struct Arguments {
     /// What was recorded of it does not count any more.
     #[arg(long, conflicts_with_all = ["withdraw", "replace", "failed", "missing", "cost", "at"])]
     retract: bool,
+    /// Read a worksheet that `unyoke ask --csv` printed and somebody filled in; - reads standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "evaluation", "values", "failed", "missing", "cost", "at", "withdraw", "replace", "correct", "retract",
+    ])]
+    csv: Option<PathBuf>,
+    #[command(flatten)]
+    format: table::Format,
     #[command(flatten)]
     study: StudyOption,
 }
 
+impl Arguments {
+    /// The evaluation, where there is no worksheet.
+    fn id(&self) -> u64 {
+        self.evaluation.unwrap_or_default()
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
+    if let Some(path) = &arguments.csv {
+        return worksheet(arguments, &file, path, form);
+    }
     let Opened { mut study, store } = file.open()?;
-    let id = arguments.evaluation;
+    let id = arguments.id();
     let before = find(&study, id).map(|evaluation| evaluation.status.clone());
     record(arguments, &mut study)?;
-    give_back(&store, id)?;
+    release_by_hand(&store, id)?;
     let mut notes = vec![];
     if before == Some(Status::Withdrawn) {
         notes.push("it had been withdrawn; its value and its cost count now".to_owned());
@@ -113,9 +138,50 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
+/// Records what a worksheet says.
+fn worksheet(
+    arguments: &Arguments,
+    file: &StudyFile,
+    path: &Path,
+    form: Form,
+) -> Result<ExitCode, Failure> {
+    let filled = worksheet::read(path, &arguments.format, &mut file.look()?.study)?;
+    let Opened { mut study, store } = file.open()?;
+    worksheet::record(&mut study, &filled)?;
+    for (id, _) in &filled.outcomes {
+        release_by_hand(&store, *id)?;
+    }
+    let ids: Vec<u64> = filled.outcomes.iter().map(|(id, _)| *id).collect();
+    if form == Form::Json {
+        say_json(&json!({
+            "recorded": ids,
+            "pending": filled.blank,
+            "known": filled.known,
+            "spent": study.spent(),
+            "notes": filled.notes,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for note in &filled.notes {
+        say(&format!("note: {note}"))?;
+    }
+    for shown in evaluations(&study).iter().filter(|shown| ids.contains(&shown.evaluation)) {
+        say(&format!("evaluation {}{}", shown.evaluation, result_in_words(shown)))?;
+    }
+    let mut counts = vec![format!("{} recorded", count(ids.len(), "evaluation"))];
+    if !filled.known.is_empty() {
+        counts.push(format!("{} recorded before", filled.known.len()));
+    }
+    if !filled.blank.is_empty() {
+        counts.push(format!("{} still pending", filled.blank.len()));
+    }
+    say(&format!("{}; {}", counts.join(", "), spent_of(study.spent(), file.budget.cost)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Records what the arguments say.
 fn record(arguments: &Arguments, study: &mut Study<Store>) -> Result<(), Failure> {
-    let id = arguments.evaluation;
+    let id = arguments.id();
     if find(study, id).is_none() {
         return Err(unknown(study, id));
     }
@@ -147,7 +213,7 @@ fn unknown(study: &Study<Store>, id: u64) -> Failure {
 
 /// Why something was refused, with the command that would be right.
 fn advised(arguments: &Arguments, study: &Study<Store>, error: unyoke::Error) -> Failure {
-    let id = arguments.evaluation;
+    let id = arguments.id();
     let values = match &arguments.values[..] {
         _ if arguments.retract => "VALUE".to_owned(),
         [] => "VALUE".to_owned(),
@@ -191,7 +257,7 @@ fn advised(arguments: &Arguments, study: &Study<Store>, error: unyoke::Error) ->
 
 /// What came out, as it was typed.
 fn outcome(arguments: &Arguments, study: &Study<Store>) -> Result<Outcome, Failure> {
-    let id = arguments.evaluation;
+    let id = arguments.id();
     let evaluation = find(study, id).ok_or(unyoke::Error::UnknownEvaluation { id })?;
     let mut outcome = match &arguments.failed {
         Some(reason) => Outcome::default().missing(reason),
@@ -247,7 +313,7 @@ fn values(
         None => Err(Failure::Refused(format!(
             "evaluation {} gives {} as well; add the value, or say with --missing REASON why there \
              is none",
-            arguments.evaluation,
+            arguments.id(),
             left_out.join(", "),
         ))),
     }
@@ -278,7 +344,17 @@ fn in_words(
     budget: &Budget,
 ) -> String {
     let id = shown.evaluation;
-    let what = match (shown.changes(), shown.status) {
+    let what = result_in_words(shown);
+    let mut words = format!("evaluation {id}{what}; {}", spent_of(study.spent(), budget.cost));
+    for note in notes {
+        words += &format!("\n  {note}");
+    }
+    words
+}
+
+/// What is recorded of an evaluation, to stand behind its number.
+fn result_in_words(shown: &EvaluationView) -> String {
+    match (shown.changes(), shown.status) {
         (Some(changes), _) => format!(": {changes}"),
         (None, EvaluationStatus::Completed) => {
             let only = match &shown.outputs[..] {
@@ -294,14 +370,12 @@ fn in_words(
             let values = values.iter().map(|(name, reading)| (name.as_str(), *reading));
             format!(" is recorded as {}", readings(only, values))
         }
-        (None, EvaluationStatus::Failed) => " is recorded as failed".to_owned(),
+        (None, EvaluationStatus::Failed) => match &shown.reason {
+            Some(reason) => format!(" is recorded as failed: {reason}"),
+            None => " is recorded as failed".to_owned(),
+        },
         (None, other) => format!(" is {}", other.word()),
-    };
-    let mut words = format!("evaluation {id}{what}; {}", spent_of(study.spent(), budget.cost));
-    for note in notes {
-        words += &format!("\n  {note}");
     }
-    words
 }
 
 fn find(study: &Study<Store>, id: u64) -> Option<&Evaluation> {
@@ -312,17 +386,6 @@ fn find(study: &Study<Store>, id: u64) -> Option<&Evaluation> {
 fn owner_of(store: &Store, evaluation: u64) -> Result<Option<String>, Failure> {
     let live = |status: &LeaseStatus| status.is_live() && status.lease.evaluation == evaluation;
     Ok(store.leases()?.into_iter().find(live).map(|status| status.lease.owner))
-}
-
-/// A settled evaluation needs no owner any more.
-fn give_back(store: &Store, evaluation: u64) -> Result<(), Failure> {
-    let mine = |status: &LeaseStatus| {
-        status.is_live() && status.lease.evaluation == evaluation && status.lease.owner == BY_HAND
-    };
-    for status in store.leases()?.into_iter().filter(mine) {
-        store.release(&status.lease)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

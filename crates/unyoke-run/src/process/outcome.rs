@@ -160,6 +160,14 @@ pub struct Output {
     pub problem: Option<String>,
 }
 
+/// Whether the reason of a failure, as a journal has it, is that the command itself broke: it was ended by a
+/// signal or with a code that means failure.
+pub fn is_broken_command(reason: &str) -> bool {
+    ["the command failed with exit code", "the command was ended by"]
+        .iter()
+        .any(|beginning| reason.starts_with(beginning))
+}
+
 /// Why an attempt has no value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -397,6 +405,18 @@ impl TryFrom<Written> for Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn broken_commands_are_told_from_designs_that_cannot_be_measured() {
+        let last_line = Some("no licence".to_owned());
+        let exit = Failure::Exit { code: 2, last_line: last_line.clone() };
+        let signal = Failure::Signal { signal: 11, last_line };
+        for broken in [exit, signal] {
+            assert!(is_broken_command(&broken.to_string()), "{broken}");
+        }
+        let late = Failure::TimedOut { seconds: 1.0 };
+        assert!(!is_broken_command(&late.to_string()) && !is_broken_command("specimen broke"));
+    }
 
     fn values(values: &[(&str, f64, Option<f64>)]) -> Measured {
         let reading = |(name, value, sd): &(&str, f64, Option<f64>)| {

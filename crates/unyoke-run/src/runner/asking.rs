@@ -68,6 +68,8 @@ pub(super) struct Basis {
     pub(super) position: u64,
     pub(super) running: Vec<usize>,
     pub(super) by_hand: Vec<u64>,
+    /// Measurements that are paused, which ends with time.
+    pub(super) paused: Vec<usize>,
 }
 
 /// The right to choose, for one program at a time among those that share a folder of attempts. It
@@ -113,6 +115,8 @@ pub(super) struct Question {
     pub(super) running: Vec<usize>,
     /// Evaluations that people make by hand.
     pub(super) by_hand: Vec<u64>,
+    /// The only measurements that are to be made; all if none is named.
+    pub(super) only: Vec<String>,
     pub(super) purpose: Purpose,
     /// The round of confirmations that this program is in.
     pub(super) round: Option<u64>,
@@ -130,6 +134,7 @@ impl Question {
             position: self.study.position(),
             running: self.running.clone(),
             by_hand: self.by_hand.clone(),
+            paused: self.limits(&self.budget).paused(&self.study),
         };
         let (suggestion, appraisal) = match wanted.load(Ordering::SeqCst) {
             true => own_threads()?.install(|| self.choose())?,
@@ -186,7 +191,8 @@ impl Question {
     }
 
     fn limits<'a>(&'a self, budget: &'a Budget) -> Limits<'a> {
-        Limits::new(budget, &self.run, self.running.clone()).with_trials(self.by_hand.clone())
+        let limits = Limits::new(budget, &self.run, self.running.clone()).only(&self.only);
+        limits.with_trials(self.by_hand.clone())
     }
 
     fn search(&self, budget: &Budget) -> Result<Option<Suggestion>> {

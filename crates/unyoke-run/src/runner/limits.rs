@@ -1,4 +1,6 @@
-//! What may be started: budget and slots.
+//! What may be started: budget, slots, pauses, and what the user wants to be made now.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use unyoke::{Cost, Evaluation, Journal, Permission, Status, Study};
 
@@ -17,12 +19,21 @@ pub struct Limits<'a> {
     running: Vec<usize>,
     /// Where commands are run: the evaluations that people make by hand.
     trials: Option<Vec<u64>>,
+    /// The only measurements that may be made now, by name; all if there is none.
+    only: &'a [String],
+    /// When that is, in seconds since the beginning of 1970, UTC; not where pauses do not count.
+    now: Option<u64>,
+}
+
+/// The time by which pauses end, in seconds since the beginning of 1970, UTC.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
 }
 
 impl<'a> Limits<'a> {
     /// Limits of a program that runs an evaluation of each measurement listed in `running`.
     pub fn new(budget: &'a Budget, run: &'a RunSettings, running: Vec<usize>) -> Self {
-        Self { budget, run, running, trials: None }
+        Self { budget, run, running, trials: None, only: &[], now: Some(now()) }
     }
 
     /// The same where commands are run, which may be broken. The evaluations in `by_hand` say nothing
@@ -32,6 +43,34 @@ impl<'a> Limits<'a> {
         Self { trials: Some(by_hand), ..self }
     }
 
+    /// The same where only some measurements are to be made, by name; all if none is named.
+    #[must_use]
+    pub fn only(self, only: &'a [String]) -> Self {
+        Self { only, ..self }
+    }
+
+    /// The same as if nothing were paused.
+    #[must_use]
+    pub fn without_pauses(self) -> Self {
+        Self { now: None, ..self }
+    }
+
+    /// Whether a measurement is neither paused nor left out by the user.
+    pub fn is_open<J: Journal>(&self, study: &Study<J>, measurement: usize) -> bool {
+        let is_paused =
+            |now: u64| study.pause_of(measurement).is_some_and(|pause| pause.holds_at(now));
+        let name = study.problem().measurements.get(measurement).map(|m| &m.name);
+        let is_wanted = self.only.is_empty() || name.is_some_and(|name| self.only.contains(name));
+        is_wanted && !self.now.is_some_and(is_paused)
+    }
+
+    /// The measurements that are paused, by their places.
+    pub fn paused<J: Journal>(&self, study: &Study<J>) -> Vec<usize> {
+        let Some(now) = self.now else { return vec![] };
+        let is_paused = |m: &usize| study.pause_of(*m).is_some_and(|pause| pause.holds_at(now));
+        (0..study.problem().measurements.len()).filter(is_paused).collect()
+    }
+
     /// Whether these measurements may be made at a design, the first of them now.
     ///
     /// What is under way anywhere counts as spent, so that nothing is begun that exceeds the budget.
@@ -39,6 +78,7 @@ impl<'a> Limits<'a> {
         let trials: Vec<Trial> = measurements.iter().map(|m| self.trial(study, *m)).collect();
         let affordable = self.affordable(study, measurements);
         if affordable == Permission::Never
+            || !measurements.iter().all(|m| self.is_open(study, *m))
             || !self.fits_counts(study, measurements)
             || trials.contains(&Trial::Failed)
         {
@@ -229,6 +269,30 @@ mod tests {
             assert!((left(&study, &[0]) - 7.0).abs() < 1e-6, "what was really spent counts");
             assert_eq!(permission(&file, &study, &[], &[0, 1]), Never, "drag alone costs 10");
         }
+    }
+
+    #[test]
+    fn what_is_paused_or_left_out_is_not_made() {
+        let file = file(TEXT);
+        let mut study = Study::new(file.problem.clone()).unwrap();
+        let limits = || Limits::new(&file.budget, &file.run, vec![]);
+        let pause = |until: Option<u64>| unyoke::Pause { until, reason: None };
+        study.pause("mass", pause(None)).unwrap();
+        assert_eq!(limits().permission(&study, &[0]), Never);
+        assert_eq!(limits().permission(&study, &[1, 0]), Never, "it is one of these");
+        assert_eq!(limits().permission(&study, &[1]), Granted);
+        assert_eq!(limits().without_pauses().permission(&study, &[0]), Granted);
+        assert_eq!(limits().paused(&study), [0]);
+        study.pause("mass", pause(Some(now() + 3600))).unwrap();
+        assert_eq!(limits().permission(&study, &[0]), Never);
+        study.pause("mass", pause(Some(now() - 1))).unwrap();
+        assert_eq!(limits().permission(&study, &[0]), Granted, "its time is over");
+        study.pause("mass", pause(None)).unwrap();
+        assert!(study.resume("mass").unwrap());
+        assert_eq!(limits().permission(&study, &[0]), Granted);
+        let only = ["mass".to_owned()];
+        assert_eq!(limits().only(&only).permission(&study, &[1]), Never);
+        assert_eq!(limits().only(&only).permission(&study, &[0]), Granted);
     }
 
     fn on_trial(file: &StudyFile, study: &Study, by_hand: &[u64]) -> Permission {

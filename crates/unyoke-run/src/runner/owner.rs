@@ -31,6 +31,17 @@ pub fn claim_by_hand(store: &Store, evaluation: u64) -> Result<Option<Lease>> {
     Ok(store.claim(evaluation, BY_HAND, UNTIL_TOLD)?)
 }
 
+/// Gives back an evaluation that was somebody's own, if it was: it has ended.
+pub fn release_by_hand(store: &Store, evaluation: u64) -> Result<()> {
+    let is_own = |held: &LeaseStatus| {
+        held.is_live() && held.lease.evaluation == evaluation && held.lease.owner == BY_HAND
+    };
+    for held in store.leases()?.into_iter().filter(is_own) {
+        store.release(&held.lease)?;
+    }
+    Ok(())
+}
+
 /// This program, as one that works on a study. Dropping it says goodbye.
 #[derive(Debug)]
 pub(super) struct Owner {

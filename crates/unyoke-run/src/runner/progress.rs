@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use unyoke::{Appraisal, Design};
+use unyoke::{Appraisal, Design, Pause};
 
 use super::failing::Failing;
 use crate::process::Measured;
@@ -181,8 +181,15 @@ pub enum Ending {
     WallTime,
     /// Every design was evaluated.
     Exhausted,
+    /// What could be evaluated otherwise is paused, by the names of measurements.
+    Paused(Vec<(String, Pause)>),
+    /// Nothing more of these measurements, the only ones that were to be made.
+    Only(Vec<String>),
     /// Of what was to be confirmed, nothing is left that fits into the budget.
-    Confirmed,
+    Confirmed {
+        /// What is paused, which may have been left out for that.
+        paused: Vec<(String, Pause)>,
+    },
     /// Somebody asked for it.
     Interrupted,
     /// The command of a measurement cannot be started. Nothing was spent on that.
@@ -204,7 +211,14 @@ impl fmt::Display for Ending {
             Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
             Self::Exhausted => write!(f, "every design was evaluated"),
-            Self::Confirmed => write!(f, "confirmed what fits into the budget"),
+            Self::Paused(paused) => {
+                let names: Vec<&str> = paused.iter().map(|(name, _)| name.as_str()).collect();
+                write!(f, "nothing else can be evaluated while {} is paused", names.join(", "))
+            }
+            Self::Only(only) => {
+                write!(f, "nothing more of {} fits into the budget", only.join(", "))
+            }
+            Self::Confirmed { .. } => write!(f, "confirmed what fits into the budget"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::CannotStart { measurement, reason } => {
                 write!(f, "{measurement} cannot be measured: {reason}")

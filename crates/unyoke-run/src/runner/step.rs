@@ -216,7 +216,9 @@ mod tests {
             retried,
             initial: false,
             confirms: None,
+            queued: None,
             asked: true,
+            skipped: None,
             status: Status::Pending,
             superseded: vec![],
         }

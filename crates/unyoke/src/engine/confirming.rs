@@ -19,7 +19,7 @@ impl Engine<'_> {
     pub(crate) fn designs_to_confirm(&self, points: usize) -> Result<Vec<Vec<f64>>> {
         let (model, weights) = (self.recommender(None)?, self.weights_of_front()?);
         let front = self.candidates(&model, &weights)?.recommended(&model, &weights, points);
-        front.to_confirm(&model, &weights, |x| match self.lacking_measurements(x) {
+        front.to_confirm(&model, &weights, |x| match self.lacking_at(x) {
             Some(lacking) => self.price(&lacking, x),
             None => Ok(f64::INFINITY),
         })
@@ -34,7 +34,7 @@ impl Engine<'_> {
     ) -> Result<NextConfirmation> {
         let mut must_wait = false;
         for x in designs {
-            let Some(lacking) = self.lacking_measurements(x) else { continue };
+            let Some(lacking) = self.lacking_at(x) else { continue };
             let Some(&measurement) = lacking.first() else {
                 must_wait |= self.is_awaited(x);
                 continue;
@@ -63,7 +63,7 @@ impl Engine<'_> {
     ) -> Result<Renewed> {
         let x = self.history.space.encode(&earlier.design)?;
         let m = self.problem().measurement_index(&earlier.measurement)?;
-        let lacking = self.lacking_measurements(&x).unwrap_or_default();
+        let lacking = self.lacking_at(&x).unwrap_or_default();
         if !lacking.contains(&m) {
             return Ok(Renewed::Outdated);
         }
@@ -107,13 +107,23 @@ impl Engine<'_> {
         Ok(Confirmation { round, values })
     }
 
+    /// What a recommended design lacks, given all that was ever made there.
+    fn lacking_at(&self, x: &[f64]) -> Option<Vec<usize>> {
+        self.lacking_measurements(x, |e| e.status != Status::Withdrawn)
+    }
+
     /// The measurements by which a design gets the values that it lacks, those that give most of them for
-    /// their cost first; none if one of them failed there, so that the others are of no use.
-    fn lacking_measurements(&self, x: &[f64]) -> Option<Vec<usize>> {
+    /// their cost first; none if one of them failed there, so that the others are of no use. Only
+    /// evaluations that `counts` says count.
+    pub(super) fn lacking_measurements(
+        &self,
+        x: &[f64],
+        counts: impl Fn(&Evaluation) -> bool,
+    ) -> Option<Vec<usize>> {
         let (history, problem) = (self.history, self.problem());
         let is_here = |e: &&Evaluation| {
             let points = [history.point(e.id), history.suggested_point(e.id)];
-            e.status != Status::Withdrawn && points.iter().any(|at| history.space.same(at, x))
+            counts(e) && points.iter().any(|at| history.space.same(at, x))
         };
         let here: Vec<&Evaluation> = history.evaluations.iter().filter(is_here).collect();
         let is_measured = |k: &usize| problem.outputs[*k].formula.is_none();
@@ -124,7 +134,7 @@ impl Engine<'_> {
         }
         let is_lacking = |k: &usize| !here.iter().any(|e| e.outputs.contains(k));
         let mut lacking: Vec<usize> = measured.into_iter().filter(is_lacking).collect();
-        let mut chosen = vec![];
+        let (all, mut chosen) = (lacking.clone(), vec![]);
         while !lacking.is_empty() {
             let worth = |m: usize| {
                 let gives = problem.outputs_of(m).iter().filter(|k| lacking.contains(k)).count();
@@ -140,7 +150,23 @@ impl Engine<'_> {
             }
             chosen.push(best);
         }
-        Some(chosen)
+        Some(self.needed(chosen, &all))
+    }
+
+    /// Those of the chosen measurements without which one of these outputs would be lacking: a cheap one may
+    /// have been chosen before one that gives the same and more.
+    fn needed(&self, mut chosen: Vec<usize>, lacking: &[usize]) -> Vec<usize> {
+        for m in chosen.clone() {
+            let others = chosen.iter().filter(|other| **other != m);
+            let given: Vec<usize> =
+                others.flat_map(|other| self.problem().outputs_of(*other)).collect();
+            let mut outputs =
+                self.problem().outputs_of(m).into_iter().filter(|k| lacking.contains(k));
+            if outputs.all(|k| given.contains(&k)) {
+                chosen.retain(|other| *other != m);
+            }
+        }
+        chosen
     }
 
     /// Whether something is under way at a design.
@@ -151,7 +177,7 @@ impl Engine<'_> {
     }
 
     /// What these measurements cost at `x` together.
-    fn price(&self, measurements: &[usize], x: &[f64]) -> Result<f64> {
+    pub(super) fn price(&self, measurements: &[usize], x: &[f64]) -> Result<f64> {
         Ok(CostModel::new(self.history, measurements)?.at(x))
     }
 }

@@ -53,7 +53,7 @@ impl<'h> Engine<'h> {
             };
             let (mut expected, mut pending) = (Points::new(space.dim()), 0);
             if basis == Basis::Expected {
-                for x in history.pending(k).chain(history.failed(k)) {
+                for x in history.pending(k).chain(history.failed(k)).chain(history.aside(k)) {
                     expected.push(x)?;
                 }
                 pending = history.pending(k).count();

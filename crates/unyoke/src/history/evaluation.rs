@@ -27,8 +27,12 @@ pub struct Evaluation {
     /// If it was made to see what is true of a recommended design: how many records the journal had when
     /// that was recommended.
     pub confirms: Option<u64>,
+    /// If its design was in the queue: the entry.
+    pub queued: Option<u64>,
     /// Whether it was asked for; otherwise its results come from elsewhere.
     pub asked: bool,
+    /// If it was skipped: how many evaluations had ended by then.
+    pub skipped: Option<u64>,
     /// What became of it.
     pub status: Status,
     /// What was recorded of it before it was corrected or retracted, oldest first.
@@ -66,7 +70,7 @@ impl Evaluation {
 
     /// Whether it was chosen because of what it is worth.
     pub fn is_searched(&self) -> bool {
-        self.asked && !self.initial && self.confirms.is_none()
+        self.asked && !self.initial && self.confirms.is_none() && self.queued.is_none()
     }
 
     /// What was measured of an output, if anything.

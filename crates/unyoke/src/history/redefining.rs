@@ -31,13 +31,17 @@ impl History {
         for (index, evaluation) in next.evaluations.iter_mut().enumerate() {
             places.move_evaluation(evaluation, was);
             let id = evaluation.id;
-            let encode =
-                |design: &Design| next.space.encode(design).map_err(|error| unfit(id, error));
+            let encode = |design: &Design| {
+                next.space.encode(design).map_err(|error| unfit(format!("evaluation {id}"), error))
+            };
             next.asked_at[index] = completed(&next.asked_at[index], was);
             next.suggested[index] = encode(&next.asked_at[index])?;
             next.points[index] = encode(&evaluation.design)?;
         }
         next.check_values()?;
+        next.move_queue(was)?;
+        // Measurements that are gone need no pause.
+        next.pauses.retain(|name, _| problem.measurement_index(name).is_ok());
         Ok(next)
     }
 
@@ -71,6 +75,26 @@ impl History {
             Some((name, _)) => refuse("parameter", name, "is in `was`, but not in the problem"),
             None => Ok(()),
         }
+    }
+
+    /// Sees what is queued in the new problem.
+    fn move_queue(&mut self, was: &Design) -> Result<()> {
+        for queued in &mut self.queue {
+            queued.design = completed(&queued.design, was);
+            if queued.dropped {
+                continue;
+            }
+            let entry = queued.entry;
+            let encoded = self.space.encode(&queued.design);
+            encoded.map_err(|error| unfit(format!("queue entry q{entry}"), error))?;
+            let gone = |name: &&String| self.problem.measurement_index(name).is_err();
+            if let Some(name) = queued.measurement.as_ref().filter(gone) {
+                let reason =
+                    format!("cannot be removed: queue entry q{entry} is one of it; skip it");
+                return refuse("measurement", name, &reason);
+            }
+        }
+        Ok(())
     }
 
     /// Fails if a value that counts cannot be one of its output any more.
@@ -156,12 +180,12 @@ fn refuse<T>(what: &str, name: &str, reason: &str) -> Result<T> {
     Err(Error::CannotAmend { what: format!("{what} {name:?}"), reason: reason.to_owned() })
 }
 
-/// Why the design of an evaluation is none of the new problem.
-fn unfit(id: u64, error: Error) -> Error {
+/// Why the design of something is none of the new problem.
+fn unfit(of: String, error: Error) -> Error {
     match error {
         Error::BadValue { parameter, value, must } => Error::CannotAmend {
             what: format!("parameter {parameter:?}"),
-            reason: format!("is {value} in evaluation {id}, but would have to be {must}"),
+            reason: format!("is {value} in {of}, but would have to be {must}"),
         },
         other => other,
     }

@@ -6,7 +6,6 @@
 //! that never leave the allowed designs start from these.
 
 use super::Space;
-use super::axis::Column;
 use crate::error::Result;
 use unyoke_math::Points;
 use unyoke_math::optimize::{Bounds, Stopping, maximize};
@@ -262,10 +261,11 @@ impl Space {
 
     /// Gives one parameter with few values another one, if that is allowed.
     fn switch(&self, x: &mut [f64], rng: &mut Rng) {
-        let Column { axis, inputs, .. } = &self.columns[rng.below(self.columns.len())];
-        let Some(levels) = axis.levels().filter(|_| !axis.is_climbable()) else { return };
+        let column = &self.columns[rng.below(self.columns.len())];
+        let levels = column.levels().filter(|_| !column.axis.is_climbable());
+        let Some(levels) = levels else { return };
         let mut point = x.to_vec();
-        axis.put(rng.below(levels as usize) as u64, &mut point[inputs.clone()]);
+        column.put(rng.below(levels as usize) as u64, &mut point[column.inputs.clone()]);
         if self.allows(&point) {
             x.copy_from_slice(&point);
         }

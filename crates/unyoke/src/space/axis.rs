@@ -16,6 +16,9 @@ const NEIGHBOURING_CHOICES: u64 = 16;
 /// searched as if they had no steps.
 const FEW_LEVELS: u64 = 20;
 
+/// Numbers that differ by less than this part are the same but for rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// The largest whole number up to which all are doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
@@ -25,6 +28,15 @@ pub(super) struct Column {
     pub(super) name: String,
     pub(super) axis: Axis,
     pub(super) inputs: Range<usize>,
+    /// The only value that designs may have, if users say so.
+    pub(super) held: Option<Held>,
+}
+
+/// A value that stays as it is, and where that lies in the cube.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Held {
+    pub(super) value: Value,
+    pub(super) x: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +50,57 @@ pub(super) enum Axis {
 }
 
 impl Column {
+    /// Lets designs have this value only, which must be one that could be suggested.
+    pub(super) fn hold(&mut self, value: &Value) -> Result<()> {
+        self.check_inside(value)?;
+        let mut x = vec![0.0; self.inputs.len()];
+        self.encode(value, &mut x)?;
+        let nearest = self.axis.decode(&x);
+        let value = match (nearest.as_f64(), value.as_f64()) {
+            (Some(near), Some(exact)) if (near - exact).abs() > ROUNDING * exact.abs() => {
+                return Err(self.bad(value, format!("one of its steps, such as {nearest}")));
+            }
+            // As it was written: converted back from the cube it could differ in its last digit.
+            (Some(_), Some(exact)) if matches!(nearest, Value::Real(_)) => Value::Real(exact),
+            _ => nearest,
+        };
+        self.encode(&value, &mut x)?;
+        self.held = Some(Held { value, x });
+        Ok(())
+    }
+
+    /// The value at `x` as it is decoded; not a number for a choice.
+    pub(super) fn number(&self, x: &[f64]) -> f64 {
+        let held = self.held.as_ref().and_then(|held| held.value.as_f64());
+        held.unwrap_or_else(|| self.axis.number(x))
+    }
+
+    /// Number of values that designs may have, unless they are a continuum.
+    pub(super) fn levels(&self) -> Option<u64> {
+        if self.held.is_some() { Some(1) } else { self.axis.levels() }
+    }
+
+    /// Writes the inputs of value number `level` of those that designs may have.
+    pub(super) fn put(&self, level: u64, out: &mut [f64]) {
+        match &self.held {
+            Some(held) => out.copy_from_slice(&held.x),
+            None => self.axis.put(level, out),
+        }
+    }
+
+    /// The value at `x`, of those that designs may have.
+    pub(super) fn decode(&self, x: &[f64]) -> Value {
+        match &self.held {
+            Some(held) => held.value.clone(),
+            None => self.axis.decode(x),
+        }
+    }
+
+    /// Values near the one at `x`, itself not among them.
+    pub(super) fn other_levels(&self, x: &[f64]) -> Vec<u64> {
+        if self.held.is_some() { vec![] } else { self.axis.other_levels(x) }
+    }
+
     pub(super) fn encode(&self, value: &Value, out: &mut [f64]) -> Result<()> {
         match &self.axis {
             Axis::Real(interval) => out[0] = self.unit(interval, value, self.real(value)?)?,

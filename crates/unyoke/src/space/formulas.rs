@@ -76,7 +76,7 @@ impl Space {
 
     /// The values of the parameters at `x` as in the design suggested; not a number for choices.
     pub(super) fn numbers(&self, x: &[f64]) -> Vec<f64> {
-        self.columns.iter().map(|column| column.axis.number(&x[column.inputs.clone()])).collect()
+        self.columns.iter().map(|column| column.number(&x[column.inputs.clone()])).collect()
     }
 }
 
