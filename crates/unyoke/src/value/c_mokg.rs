@@ -101,7 +101,7 @@ impl Acquisition for CMokg<'_> {
     ) -> Evaluator<'s> {
         let gain: Evaluator<'_> = match &self.options[option] {
             Form::One(objective) => {
-                let compared = &*self.shared.compared;
+                let compared = &self.shared.compared;
                 let prospect = Prospect::shared(compared, *objective, shared);
                 let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))

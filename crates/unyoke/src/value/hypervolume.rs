@@ -17,6 +17,7 @@
 mod together;
 
 use super::{Acquisition, Evaluator, Sums};
+#[cfg(test)]
 use crate::model::Model;
 use crate::outlook::{Compared, Prospect, SharedProspect};
 use std::sync::Arc;
@@ -62,16 +63,7 @@ pub(crate) fn is_computable(measured: usize, objectives: usize) -> bool {
 }
 
 impl<'a> Hypervolume<'a> {
-    /// For measurements of these objectives.
-    pub(crate) fn new(
-        model: &'a Model,
-        extent: &Extent<'_>,
-        measured: &[Vec<usize>],
-    ) -> Result<Self> {
-        Self::beside(Arc::new(Compared::new(model, extent.set)?), extent, measured)
-    }
-
-    /// The same where another function compares the same designs.
+    /// For measurements of these objectives, beside other functions that compare the same designs.
     pub(crate) fn beside(
         compared: Arc<Compared<'a>>,
         extent: &Extent<'_>,
@@ -104,6 +96,15 @@ impl<'a> Hypervolume<'a> {
 
 #[cfg(test)]
 impl<'a> Hypervolume<'a> {
+    /// By itself.
+    pub(crate) fn new(
+        model: &'a Model,
+        extent: &Extent<'_>,
+        measured: &[Vec<usize>],
+    ) -> Result<Self> {
+        Self::beside(Arc::new(Compared::new(model, extent.set)?), extent, measured)
+    }
+
     /// Each objective alone.
     pub(crate) fn one_by_one(model: &'a Model, set: &Points, reference: &[f64]) -> Result<Self> {
         let measured: Vec<Vec<usize>> = (0..model.objectives.len()).map(|m| vec![m]).collect();
@@ -127,7 +128,7 @@ impl Acquisition for Hypervolume<'_> {
     ) -> Evaluator<'s> {
         match &self.options[option] {
             Form::Alone(objective) => {
-                let prospect = Prospect::shared(&*self.compared, *objective, shared);
+                let prospect = Prospect::shared(&self.compared, *objective, shared);
                 let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
