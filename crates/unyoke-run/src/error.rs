@@ -109,6 +109,17 @@ pub enum Error {
         /// What kind it is.
         kind: &'static str,
     },
+    /// A scheduler that is not there.
+    #[error(
+        "{measurement} cannot be run: {program} was not found or cannot be executed; nothing was \
+         started"
+    )]
+    NoScheduler {
+        /// The measurement.
+        measurement: String,
+        /// The program of the scheduler.
+        program: String,
+    },
     /// What the engine refuses.
     #[error(transparent)]
     Study(#[from] unyoke::Error),

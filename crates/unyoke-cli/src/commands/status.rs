@@ -2,7 +2,7 @@
 
 use clap::Args;
 use std::process::ExitCode;
-use unyoke_run::{BY_HAND, Layout, Looked, StudyFile, is_gone};
+use unyoke_run::{BY_HAND, Layout, Looked, StudyFile, is_gone, job_of};
 use unyoke_store::{LeaseState, LeaseStatus, Store};
 use unyoke_view::{Custody, OutputStatus, PendingView, Plan, StatusView, Worker, status};
 
@@ -134,6 +134,8 @@ fn pending_in_words(file: &StudyFile, pending: &PendingView) -> String {
         Some(owner) => format!("running, by {owner}"),
         None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
+    let job = job_of(&Layout::new(&file.runs), pending.evaluation);
+    let who = job.map_or(who.clone(), |job| format!("{who}; job {job}"));
     let at = exact_design(&file.problem, &pending.design);
     format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.measurement)
 }

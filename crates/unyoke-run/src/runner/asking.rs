@@ -113,6 +113,8 @@ pub(super) struct Question {
     pub(super) running: Vec<usize>,
     /// Evaluations that people make by hand.
     pub(super) by_hand: Vec<u64>,
+    /// Measurements that would not end in time.
+    pub(super) too_long: Vec<usize>,
     pub(super) purpose: Purpose,
     /// The round of confirmations that this program is in.
     pub(super) round: Option<u64>,
@@ -186,7 +188,8 @@ impl Question {
     }
 
     fn limits<'a>(&'a self, budget: &'a Budget) -> Limits<'a> {
-        Limits::new(budget, &self.run, self.running.clone()).with_trials(self.by_hand.clone())
+        let limits = Limits::new(budget, &self.run, self.running.clone());
+        limits.with_trials(self.by_hand.clone()).without(self.too_long.clone())
     }
 
     fn search(&self, budget: &Budget) -> Result<Option<Suggestion>> {
