@@ -135,7 +135,11 @@ impl<'a> Runner<'a> {
         executors::require_programs(file)?;
         let Opened { study, store } = file.open_or_create()?;
         let layout = Layout::new(&file.runs);
-        layout.prepare()?;
+        match file.run.measurements.iter().any(|run| run.executor == Executor::Local) {
+            true => layout.prepare()?,
+            // Whether a job still runs is not a question to a lock.
+            false => layout.prepare_shared()?,
+        }
         let supervisor = supervisor.of_study_at(&file.store);
         let happened = channel();
         Ok(Self {

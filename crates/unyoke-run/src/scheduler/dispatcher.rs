@@ -33,8 +33,8 @@ const HURRY: Duration = Duration::from_secs(2);
 /// Between two submissions.
 const SPACING: Duration = Duration::from_millis(50);
 
-/// After a submission that was not clearly accepted: this, then twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// After a submission that was not clearly accepted: as long as between two questions, then twice as long
+/// each time, up to the longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How often a submission is tried that fails for reasons nobody knows.
@@ -67,6 +67,13 @@ pub(crate) struct Watch {
     pub(crate) folder: PathBuf,
     pub(crate) executor: Arc<Executor>,
     pub(crate) watching: Watching,
+}
+
+impl Watch {
+    /// The pause after so many submissions that were not clearly accepted.
+    fn pause_after(&self, tries: u32) -> Duration {
+        self.watching.poll.saturating_mul(1 << tries.min(16)).min(LONGEST_PAUSE)
+    }
 }
 
 /// Submits and watches the jobs of a scheduler. Dropping it leaves them to themselves.
@@ -212,6 +219,7 @@ impl Drop for Dispatcher {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::SeqCst);
         self.shared.changed.notify_all();
+        self.shared.cancel_all();
     }
 }
 
@@ -245,7 +253,7 @@ impl Shared {
             let answer = self.scheduler.submit(&Submission { name: &name, folder, executor });
             if let Submitted::Unclear { .. } = answer {
                 // Whatever is wrong with it is wrong for the others, too.
-                quiet = Instant::now() + pause_after(tries);
+                quiet = Instant::now() + watch.pause_after(tries);
             }
             self.note_answer(&name, &watch, tries, answer);
             std::thread::sleep(SPACING);
@@ -280,7 +288,7 @@ impl Shared {
                 Phase::Unclear { tries: tries + 1, reason, passing }
             }
             Submitted::Refused(reason) => {
-                self.give_up(watch, name, VerdictKind::Refused, reason);
+                self.give_up(folder, VerdictKind::Refused, reason);
                 // If it is not given up, an earlier submission has led to a job.
                 Phase::Submitted
             }
@@ -300,10 +308,10 @@ impl Shared {
         let mut pause = SWEEP;
         while !self.is_over() {
             self.rest(pause);
+            self.cancel_all();
             let began = Instant::now();
             self.sweep();
             pause = SWEEP.max(began.elapsed() * SWEEP_SHARE);
-            self.cancel_all();
             if self.interval().is_some_and(|poll| asked.elapsed() >= poll.max(took * POLL_SHARE)) {
                 let began = Instant::now();
                 self.ask();
@@ -320,9 +328,14 @@ impl Shared {
         let settled: Vec<PathBuf> =
             folders.into_iter().filter(|folder| Attempt::is_settled(folder)).collect();
         let mut board = self.board();
-        let is_settled = |job: &Job| settled.contains(&job.watch.folder);
-        let (ended, others): (Vec<Job>, Vec<Job>) = board.jobs.drain(..).partition(is_settled);
-        board.jobs = others;
+        let Board { jobs, cancels, .. } = &mut *board;
+        // What is to be cancelled has not ended before it is.
+        let is_settled = |job: &Job| {
+            let is_cancelled = cancels.iter().any(|(name, _)| *name == job.name);
+            settled.contains(&job.watch.folder) && !is_cancelled
+        };
+        let (ended, others): (Vec<Job>, Vec<Job>) = jobs.drain(..).partition(is_settled);
+        *jobs = others;
         let mut stubborn = vec![];
         for job in &mut board.jobs {
             if matches!(job.phase, Phase::Waiting { .. }) && is_claimed(&job.watch.folder) {
@@ -393,13 +406,19 @@ impl Shared {
         let Some(job) = board.jobs.iter_mut().find(|job| job.name == name) else { return };
         let standing = standings.get(name);
         let conclusion = job.conclude(standing);
+        let is_queued = matches!(standing, Some(Standing::Queued(_)));
         let (watch, evaluation) = (job.watch.clone(), job.watch.evaluation);
         drop(board);
         match conclusion {
             Conclusion::Await(said) => self.say(evaluation, name, &said),
             Conclusion::Nothing => {}
             Conclusion::Dead(kind, reason) => {
-                self.give_up(&watch, name, kind, format!("{}: {reason}", self.scheduler.title()));
+                let reason = format!("{}: {reason}", self.scheduler.title());
+                self.give_up(&watch.folder, kind, reason);
+                if is_queued {
+                    // It would do nothing when its turn comes.
+                    self.board().cancels.push((name.to_owned(), watch.folder));
+                }
             }
         }
     }
@@ -420,8 +439,7 @@ impl Shared {
     }
 
     /// Gives up an attempt for good, unless it has left a result or its supervisor has begun meanwhile.
-    fn give_up(&self, watch: &Watch, name: &str, kind: VerdictKind, reason: String) {
-        let folder = &watch.folder;
+    fn give_up(&self, folder: &Path, kind: VerdictKind, reason: String) {
         look_again(folder);
         let was_claimed = is_claimed(folder);
         if Attempt::is_settled(folder) {
@@ -440,10 +458,8 @@ impl Shared {
             ),
             false => reason,
         };
-        if (Verdict { kind, reason }).write(folder).is_ok() && kind != VerdictKind::Refused {
-            // It may be in the queue nevertheless, or run where nobody hears of it.
-            self.board().cancels.push((name.to_owned(), folder.clone()));
-        }
+        // What cannot be written is concluded again at the next answer.
+        let _ = Verdict { kind, reason }.write(folder);
     }
 }
 
@@ -516,7 +532,10 @@ impl Job {
                 format!("{reason}; tried {tries} times"),
             );
         }
-        let pause = if *tries == 0 { Duration::ZERO } else { pause_after(tries - 1) };
+        let pause = match tries.checked_sub(1) {
+            Some(failed) => self.watch.pause_after(failed),
+            None => Duration::ZERO,
+        };
         self.phase = Phase::Waiting { tries: *tries, from: Instant::now() + pause };
         Conclusion::Nothing
     }
@@ -546,9 +565,4 @@ struct Gone<'a> {
 
 fn not_accepted(reason: &str) -> Said {
     Said { state: "not yet accepted".to_owned(), reason: Some(reason.to_owned()) }
-}
-
-/// The pause after so many submissions that were not clearly accepted.
-fn pause_after(tries: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << tries.min(16)).min(LONGEST_PAUSE)
 }

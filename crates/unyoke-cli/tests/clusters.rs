@@ -1,0 +1,201 @@
+//! Studies on a real cluster of one node with Slurm, whatever happens to the program and to Slurm.
+//!
+//! `cargo xtask clusters` starts the cluster and runs these tests; so does `cargo xtask test`.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod cluster;
+mod place;
+
+use std::time::{Duration, Instant};
+
+use cluster::{audit, jobs, kill_controller, node, slurm, study, unreliable, written};
+use place::{Place, stderr};
+
+#[test]
+#[ignore = "needs Slurm: cargo xtask clusters"]
+fn slurm_runs_sixty_evaluations_six_at_a_time() {
+    let place = study(60);
+    let began = Instant::now();
+    let output = place.run(&["run", "--no-report"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    println!("60 evaluations in {:.1} s", began.elapsed().as_secs_f64());
+    audit(&place, 60);
+    let written = written(&place);
+    assert!((4..=6).contains(&written.at_once), "{} at once", written.at_once);
+    assert!(written.began.values().all(|times| *times == 1), "{:?}", written.began);
+}
+
+/// What is done to a study while it runs, one after the other.
+const DISTURBANCES: [fn(&Place); 10] = [
+    |_| kill_controller(),
+    |_| drop(slurm("scancel", &[&jobs("running").pop().unwrap_or_default()])),
+    |_| {},
+    |_| requeue(),
+    |_| drop(slurm("scontrol", &["update", &node_name(), "state=drain", "reason=test"])),
+    hold,
+    |_| drop(slurm("scontrol", &["update", &node_name(), "state=resume"])),
+    |_| jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["release", job]))),
+    |_| kill_controller(),
+    |_| {},
+];
+
+fn node_name() -> String {
+    format!("nodename={}", node())
+}
+
+/// Lets a running job begin again, as an administrator could.
+fn requeue() {
+    let job = jobs("running").pop().unwrap_or_default();
+    slurm("scontrol", &["update", &format!("jobid={job}"), "requeue=1"]);
+    slurm("scontrol", &["requeue", &job]);
+}
+
+/// Holds a job that waits for the node, and looks whether the reason is shown.
+fn hold(place: &Place) {
+    place.await_that("a job waits", |_| !jobs("pending").is_empty());
+    let job = jobs("pending").pop().unwrap();
+    slurm("scontrol", &["hold", &job]);
+    place.await_that("the reason is shown", |place| {
+        place.text(&["status"]).contains("queued (JobHeldUser)")
+    });
+}
+
+#[test]
+#[ignore = "needs Slurm: cargo xtask clusters"]
+fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
+    let place = study(60);
+    let path = unreliable(&place);
+    let start = || {
+        let mut command = place.command(&["run", "--no-report"]);
+        command.env("PATH", &path).stderr(std::process::Stdio::null());
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    for disturb in DISTURBANCES {
+        let before = place.path("study.runs").exists().then(|| written(&place).ended.len());
+        let mut run = start();
+        // Something new is under way: a job has been submitted, or has ended.
+        place.await_that("jobs are submitted", |place| {
+            written(place).ended.len() > before.unwrap_or(0) || !jobs("pending").is_empty()
+        });
+        disturb(&place);
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    let output = place.command(&["run", "--no-report"]).env("PATH", &path).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    audit(&place, 60);
+    // A result is measured again only if its job was lost, by our hand or with the controller.
+    let again: usize = written(&place).began.values().map(|times| times - 1).sum();
+    println!("{again} commands began again");
+    assert!(jobs("pending,running").is_empty(), "jobs are left");
+}
+
+#[test]
+#[ignore = "needs Slurm: cargo xtask clusters"]
+fn slurm_refuses_what_it_refuses_with_its_own_words_and_nothing_is_paid() {
+    for (setting, expected) in [
+        ("partition = \"nowhere\"", "invalid partition"),
+        ("memory = \"9999G\"", "Memory specification can not be satisfied"),
+        ("cpus = 9999", "Requested node configuration is not available"),
+        ("extra = [\"--no-such-option\"]", "unrecognized option"),
+        ("extra = [\"--gres=gpu:9\"]", "generic resource"),
+    ] {
+        let text = cluster::text(4, "0", 2);
+        let text = text.replace("time = \"10m\", cpus = 1, memory = \"10M\"", setting);
+        let place = Place::new(&text);
+        place.write("work.sh", cluster::WORK);
+        let message = place.fails(&["run", "--no-report"], 1);
+        assert!(message.to_lowercase().contains(&expected.to_lowercase()), "{setting}: {message}");
+        assert_eq!(place.spent(), 0.0, "{setting}");
+        assert!(written(&place).began.is_empty(), "{setting}");
+    }
+}
+
+#[test]
+#[ignore = "needs Slurm: cargo xtask clusters"]
+fn slurm_and_this_machine_and_people_share_a_study_and_its_budget() {
+    let text = cluster::text(24, "0", 2);
+    let (slurm, local) = text.split_once("[objectives.drag]").unwrap();
+    let local = local.split("executor").next().unwrap();
+    let hand = "[objectives.taste]\ndirection = \"maximise\"\ncost = 1\nexecutor = \"hand\"\nslots = 2\n";
+    let place = Place::new(&format!("{slurm}[objectives.drag]{local}{hand}"));
+    place.write("work.sh", cluster::WORK);
+    let mut run = place.spawn(&["run", "--no-report"]);
+    // Somebody who measures by hand until the run ends.
+    let began = Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(300), "the run does not end");
+        for row in pending(&place) {
+            let _ = place.run(&["tell", &row, "1.5"]);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    for row in pending(&place) {
+        place.text(&["tell", &row, "1.5"]);
+    }
+    let rows = place.evaluations();
+    let of = |name: &str| rows.iter().filter(|row| row["measurement"] == name).count();
+    assert_eq!((rows.len(), place.spent()), (24, 24.0), "{rows:?}");
+    assert!(of("mass") > 0 && of("drag") > 0 && of("taste") > 0, "{rows:?}");
+    assert!(rows.iter().all(|row| row["status"] == "completed"), "{rows:?}");
+    let places = ["mass", "drag"].map(|name| {
+        let row = rows.iter().find(|row| row["measurement"] == name).unwrap();
+        let number: u64 = row["evaluation"].parse().unwrap();
+        place.path(&format!("study.runs/{number:06}/1/job.json")).exists()
+    });
+    assert_eq!(places, [true, false], "only one of them is a job");
+}
+
+/// The pending evaluations by hand.
+fn pending(place: &Place) -> Vec<String> {
+    if !place.path("study.db").exists() {
+        return vec![];
+    }
+    let output = place.run(&["export"]);
+    let mut reader = csv::Reader::from_reader(output.stdout.as_slice());
+    let rows = reader.deserialize::<std::collections::BTreeMap<String, String>>();
+    let pending = rows.filter_map(Result::ok);
+    let pending = pending.filter(|row| row["measurement"] == "taste" && row["status"] == "pending");
+    pending.map(|row| row["evaluation"].clone()).collect()
+}
+
+#[test]
+#[ignore = "long: cargo xtask many-jobs"]
+fn many_jobs() {
+    let place = Place::new(&cluster::text(500, "1", 25).replace("poll = \"1s\"", "poll = \"5s\""));
+    place.write("work.sh", cluster::WORK);
+    let path = counted(&place);
+    let began = Instant::now();
+    let output = place.command(&["run", "--no-report"]).env("PATH", &path).output().unwrap();
+    let took = began.elapsed();
+    assert!(output.status.success(), "{}", stderr(&output));
+    audit(&place, 500);
+    let asked = std::fs::read_to_string(place.path("programs/asked")).unwrap().lines().count();
+    let minutes = took.as_secs_f64() / 60.0;
+    let ideal = 500.0 / 50.0;
+    println!("500 jobs of 1 s through 50 slots: {:.0} s", took.as_secs_f64());
+    println!("overhead per job: {:.0} ms", (took.as_secs_f64() - ideal) / 500.0 * 1e3);
+    println!("squeue: {asked} times, {:.1} per minute", asked as f64 / minutes);
+    assert!(asked as f64 <= minutes * 12.0 + 2.0, "{asked} questions in {minutes} minutes");
+}
+
+/// The programs of Slurm, with a `squeue` that counts how often it is called. Gives the path to use.
+fn counted(place: &Place) -> String {
+    let path = std::env::var("PATH").unwrap();
+    std::fs::create_dir_all(place.path("programs")).unwrap();
+    let real = std::env::split_paths(&path).map(|at| at.join("squeue")).find(|at| at.exists());
+    let asked = place.path("programs/asked");
+    let script = format!(
+        "#!/bin/sh\necho asked >> '{}'\nexec {} \"$@\"\n",
+        asked.display(),
+        real.unwrap().display()
+    );
+    place.write("programs/squeue", &script);
+    let squeue = place.path("programs/squeue");
+    assert!(std::process::Command::new("chmod").arg("+x").arg(squeue).status().unwrap().success());
+    format!("{}:{path}", place.path("programs").display())
+}
