@@ -228,6 +228,7 @@ ReturnToService=2
 MinJobAge=20
 KillWait=2
 MessageTimeout=5
+EnforcePartLimits=ALL
 SchedulerParameters=sched_min_interval=100000
 SlurmdParameters=config_overrides
 NodeName={node} NodeAddr=127.0.0.1 CPUs=64 RealMemory=16000 State=UNKNOWN

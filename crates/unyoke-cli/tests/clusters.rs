@@ -27,39 +27,73 @@ fn slurm_runs_sixty_evaluations_six_at_a_time() {
     assert!(written.began.values().all(|times| *times == 1), "{:?}", written.began);
 }
 
-/// What is done to a study while it runs, one after the other.
-const DISTURBANCES: [fn(&Place); 10] = [
-    |_| kill_controller(),
-    |_| drop(slurm("scancel", &[&jobs("running").pop().unwrap_or_default()])),
-    |_| {},
-    |_| requeue(),
-    |_| drop(slurm("scontrol", &["update", &node_name(), "state=drain", "reason=test"])),
-    hold,
-    |_| drop(slurm("scontrol", &["update", &node_name(), "state=resume"])),
-    |_| jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["release", job]))),
-    |_| kill_controller(),
-    |_| {},
+/// What is done to a study while it runs, and when.
+struct Disturbance {
+    when: When,
+    what: fn(&Place),
+}
+
+/// When a run is disturbed, and then killed.
+enum When {
+    /// A job has just been submitted.
+    Submitted,
+    /// Two commands have ended.
+    Ended,
+    /// A job waits for the node.
+    Waiting,
+}
+
+/// One after the other, each in a run of its own.
+const DISTURBANCES: [Disturbance; 10] = [
+    Disturbance { when: When::Ended, what: |_| {} },
+    Disturbance { when: When::Submitted, what: |_| kill_controller() },
+    Disturbance { when: When::Ended, what: |_| drop(slurm("scancel", &[&a_job("running")])) },
+    Disturbance { when: When::Ended, what: |_| requeue() },
+    Disturbance { when: When::Ended, what: |_| set_node("drain") },
+    Disturbance { when: When::Waiting, what: hold },
+    Disturbance { when: When::Waiting, what: |_| set_node("resume") },
+    Disturbance { when: When::Waiting, what: |_| release() },
+    Disturbance { when: When::Submitted, what: |_| kill_controller() },
+    Disturbance { when: When::Ended, what: |_| {} },
 ];
 
-fn node_name() -> String {
-    format!("nodename={}", node())
+/// Some job in this state, if there is one.
+fn a_job(state: &str) -> String {
+    jobs(state).pop().unwrap_or_default()
+}
+
+fn set_node(state: &str) {
+    let (node, state) = (format!("nodename={}", node()), format!("state={state}"));
+    slurm("scontrol", &["update", &node, &state, "reason=test"]);
 }
 
 /// Lets a running job begin again, as an administrator could.
 fn requeue() {
-    let job = jobs("running").pop().unwrap_or_default();
+    let job = a_job("running");
     slurm("scontrol", &["update", &format!("jobid={job}"), "requeue=1"]);
     slurm("scontrol", &["requeue", &job]);
 }
 
-/// Holds a job that waits for the node, and looks whether the reason is shown.
+/// Holds the jobs that wait for the node, and looks whether the reason is shown.
 fn hold(place: &Place) {
-    place.await_that("a job waits", |_| !jobs("pending").is_empty());
-    let job = jobs("pending").pop().unwrap();
-    slurm("scontrol", &["hold", &job]);
     place.await_that("the reason is shown", |place| {
-        place.text(&["status"]).contains("queued (JobHeldUser)")
+        jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["hold", job])));
+        place.text(&["status"]).contains("queued (JobHeld")
     });
+}
+
+fn release() {
+    jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["release", job])));
+}
+
+/// How many jobs Slurm has accepted, as far as the program knows.
+fn accepted(place: &Place) -> usize {
+    let folders = |path: std::path::PathBuf| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let attempts = folders(place.path("study.runs")).into_iter().flat_map(folders);
+    attempts.filter(|attempt| attempt.join("submitted").exists()).count()
 }
 
 #[test]
@@ -67,29 +101,29 @@ fn hold(place: &Place) {
 fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
     let place = study(60);
     let path = unreliable(&place);
-    let start = || {
+    for (number, Disturbance { when, what }) in DISTURBANCES.into_iter().enumerate() {
+        let (ended, before) = (written(&place).ended.len(), accepted(&place));
+        println!("disturbance {number}: {before} jobs accepted, {ended} commands ended");
         let mut command = place.command(&["run", "--no-report"]);
-        command.env("PATH", &path).stderr(std::process::Stdio::null());
-        command.stdout(std::process::Stdio::null()).spawn().unwrap()
-    };
-    for disturb in DISTURBANCES {
-        let before = place.path("study.runs").exists().then(|| written(&place).ended.len());
-        let mut run = start();
-        // Something new is under way: a job has been submitted, or has ended.
-        place.await_that("jobs are submitted", |place| {
-            written(place).ended.len() > before.unwrap_or(0) || !jobs("pending").is_empty()
+        let log = std::fs::File::options().create(true).append(true).open(place.path("log"));
+        command.env("PATH", &path).stderr(log.unwrap()).stdout(std::process::Stdio::null());
+        let mut run = command.spawn().unwrap();
+        place.await_that("the moment has come", |place| match when {
+            When::Submitted => accepted(place) > before,
+            When::Ended => written(place).ended.len() >= ended + 2,
+            When::Waiting => !jobs("pending").is_empty(),
         });
-        disturb(&place);
+        what(&place);
         run.kill().unwrap();
         run.wait().unwrap();
     }
     let output = place.command(&["run", "--no-report"]).env("PATH", &path).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     audit(&place, 60);
-    // A result is measured again only if its job was lost, by our hand or with the controller.
+    // A command begins again only if its job was lost, by our hand or with the controller.
     let again: usize = written(&place).began.values().map(|times| times - 1).sum();
-    println!("{again} commands began again");
-    assert!(jobs("pending,running").is_empty(), "jobs are left");
+    println!("{} jobs accepted, {again} commands began again", accepted(&place));
+    place.await_that("no job is left", |_| jobs("pending,running").is_empty());
 }
 
 #[test]
@@ -97,8 +131,8 @@ fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
 fn slurm_refuses_what_it_refuses_with_its_own_words_and_nothing_is_paid() {
     for (setting, expected) in [
         ("partition = \"nowhere\"", "invalid partition"),
-        ("memory = \"9999G\"", "Memory specification can not be satisfied"),
-        ("cpus = 9999", "Requested node configuration is not available"),
+        ("memory = \"9999G\"", "Requested node configuration is not available"),
+        ("time = \"5m\", partition = \"short\"", "Requested time limit is invalid"),
         ("extra = [\"--no-such-option\"]", "unrecognized option"),
         ("extra = [\"--gres=gpu:9\"]", "generic resource"),
     ] {
@@ -119,7 +153,8 @@ fn slurm_and_this_machine_and_people_share_a_study_and_its_budget() {
     let text = cluster::text(24, "0", 2);
     let (slurm, local) = text.split_once("[objectives.drag]").unwrap();
     let local = local.split("executor").next().unwrap();
-    let hand = "[objectives.taste]\ndirection = \"maximise\"\ncost = 1\nexecutor = \"hand\"\nslots = 2\n";
+    let hand =
+        "[objectives.taste]\ndirection = \"maximise\"\ncost = 1\nexecutor = \"hand\"\nslots = 2\n";
     let place = Place::new(&format!("{slurm}[objectives.drag]{local}{hand}"));
     place.write("work.sh", cluster::WORK);
     let mut run = place.spawn(&["run", "--no-report"]);

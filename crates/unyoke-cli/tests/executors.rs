@@ -13,7 +13,8 @@ use cluster::{WORK, audit, written};
 use place::{Place, signal, stderr};
 
 /// A scheduler: starts a script at once, and knows it by its process.
-const SUBMIT: &str = "mkdir -p queue\nsetsid \"$2\" > /dev/null 2>&1 < /dev/null &\necho $! > \"queue/$1\"\n";
+const SUBMIT: &str =
+    "mkdir -p queue\nsetsid \"$2\" > /dev/null 2>&1 < /dev/null &\necho $! > \"queue/$1\"\n";
 
 const STATUS: &str = "while read -r name; do
   case $(ps -o stat= -p \"$(cat \"queue/$name\" 2>/dev/null || echo 0)\") in
@@ -68,8 +69,11 @@ fn a_job_that_is_killed_is_repeated_and_nothing_else_is() {
     let place = study(&text(6, "1"));
     let run = place.spawn(&["run", "--no-report"]);
     place.await_that("a job begins", |place| written(place).began.contains_key(&0));
-    let name = std::fs::read_dir(place.path("queue")).unwrap().next().unwrap().unwrap();
-    let group = std::fs::read_to_string(name.path()).unwrap();
+    let jobs = std::fs::read_dir(place.path("queue")).unwrap().map(|job| job.unwrap());
+    let is_first =
+        |job: &std::fs::DirEntry| job.file_name().to_string_lossy().starts_with("unyoke-study-0-");
+    let first = jobs.into_iter().find(is_first).unwrap();
+    let group = std::fs::read_to_string(first.path()).unwrap();
     let killed = Command::new("kill").args(["-9", "--", &format!("-{}", group.trim())]).status();
     assert!(killed.unwrap().success());
     let output = run.wait_with_output().unwrap();
@@ -83,7 +87,8 @@ fn a_job_that_is_killed_is_repeated_and_nothing_else_is() {
 fn the_same_job_submitted_twice_runs_once() {
     let place = study(&text(6, "0.3"));
     // Each is submitted, and then submitted again because the first answer was an error.
-    let twice = format!("{SUBMIT}[ -e \"queue/$1.again\" ] || {{ touch \"queue/$1.again\"; exit 1; }}\n");
+    let twice =
+        format!("{SUBMIT}[ -e \"queue/$1.again\" ] || {{ touch \"queue/$1.again\"; exit 1; }}\n");
     place.write("submit.sh", &twice);
     // And at first it is not in the list.
     place.write("status.sh", &STATUS.replace("''|Z*) echo \"$name GONE\"", "''|Z*) :"));
@@ -118,7 +123,8 @@ fn a_run_that_is_to_end_leaves_its_jobs_and_the_next_one_collects_them() {
     place.text(&["run", "--no-report"]);
     audit(&place, 4);
     assert!(written(&place).began.values().all(|times| *times == 1), "a job was repeated");
-    let local = text(4, "0").replace("executor = \"command\"", "executor = \"local\"\ntimeout = \"1h\"");
+    let local =
+        text(4, "0").replace("executor = \"command\"", "executor = \"local\"\ntimeout = \"1h\"");
     let fields = ["submit", "status", "cancel", "poll", "grace", "call_timeout"];
     let keeps = |line: &&str| !fields.iter().any(|field| line.starts_with(&format!("{field} = ")));
     let local: String = local.lines().filter(keeps).map(|line| format!("{line}\n")).collect();

@@ -22,7 +22,10 @@ stop() { kill -9 -- -"$(cat "$queue/$1")"; }
 "#;
 
 const PBS: [(&str, &str); 4] = [
-    ("qsub", "name=$2; while [ $# -gt 1 ]; do shift; done; start \"$name\" \"$1\"; echo 1.server\n"),
+    (
+        "qsub",
+        "name=$2; while [ $# -gt 1 ]; do shift; done; start \"$name\" \"$1\"; echo 1.server\n",
+    ),
     (
         "qstat",
         r#"for name in $(ls "$queue"); do
@@ -85,7 +88,8 @@ submit = [\"./submit.sh\", \"{name}\", \"{script}\"]
 status = [\"./status.sh\"]
 cancel = [\"./cancel.sh\", \"{name}\"]
 ";
-    let place = Place::new(&text.replace(slurm, commands).replace("poll = \"1s\"", "poll = \"300ms\""));
+    let place =
+        Place::new(&text.replace(slurm, commands).replace("poll = \"1s\"", "poll = \"300ms\""));
     place.write("work.sh", WORK);
     std::fs::create_dir(place.path("programs")).unwrap();
     let mut files = vec![];
