@@ -48,12 +48,12 @@ const DISTURBANCES: [Disturbance; 10] = [
     Disturbance { when: When::Ended, what: |_| {} },
     Disturbance { when: When::Submitted, what: |_| kill_controller() },
     Disturbance { when: When::Ended, what: |_| drop(slurm("scancel", &[&a_job("running")])) },
+    Disturbance { when: When::Submitted, what: |_| kill_controller() },
     Disturbance { when: When::Ended, what: |_| requeue() },
     Disturbance { when: When::Ended, what: |_| set_node("drain") },
     Disturbance { when: When::Waiting, what: hold },
     Disturbance { when: When::Waiting, what: |_| set_node("resume") },
     Disturbance { when: When::Waiting, what: |_| release() },
-    Disturbance { when: When::Submitted, what: |_| kill_controller() },
     Disturbance { when: When::Ended, what: |_| {} },
 ];
 

@@ -24,7 +24,7 @@ const STATUS: &str = "while read -r name; do
 done
 ";
 
-const CANCEL: &str = "kill -9 -- -\"$(cat \"queue/$1\")\"\n";
+const CANCEL: &str = "env kill -9 -- -\"$(cat \"queue/$1\")\"\n";
 
 /// Two objectives, each two jobs at once that take so many seconds.
 fn text(evaluations: usize, seconds: &str) -> String {

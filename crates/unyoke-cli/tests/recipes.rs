@@ -18,7 +18,7 @@ const QUEUE: &str = r#"queue=$(dirname "$0")/../queue
 mkdir -p "$queue"
 start() { setsid "$2" > /dev/null 2>&1 < /dev/null & echo $! > "$queue/$1"; }
 lives() { case $(ps -o stat= -p "$(cat "$queue/$1")") in ''|Z*) return 1 ;; esac; }
-stop() { kill -9 -- -"$(cat "$queue/$1")"; }
+stop() { env kill -9 -- -"$(cat "$queue/$1")"; }
 "#;
 
 const PBS: [(&str, &str); 4] = [
