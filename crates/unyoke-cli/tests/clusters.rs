@@ -47,9 +47,9 @@ enum When {
 const DISTURBANCES: [Disturbance; 10] = [
     Disturbance { when: When::Ended, what: |_| {} },
     Disturbance { when: When::Submitted, what: |_| kill_controller() },
-    Disturbance { when: When::Ended, what: |_| drop(slurm("scancel", &[&a_job("running")])) },
+    Disturbance { when: When::Ended, what: |place| drop(slurm("scancel", &[&running(place)])) },
     Disturbance { when: When::Submitted, what: |_| kill_controller() },
-    Disturbance { when: When::Ended, what: |_| requeue() },
+    Disturbance { when: When::Ended, what: requeue },
     Disturbance { when: When::Ended, what: |_| set_node("drain") },
     Disturbance { when: When::Waiting, what: hold },
     Disturbance { when: When::Waiting, what: |_| set_node("resume") },
@@ -57,9 +57,14 @@ const DISTURBANCES: [Disturbance; 10] = [
     Disturbance { when: When::Ended, what: |_| {} },
 ];
 
-/// Some job in this state, if there is one.
-fn a_job(state: &str) -> String {
-    jobs(state).pop().unwrap_or_default()
+/// A job whose command has begun and not ended.
+fn running(place: &Place) -> String {
+    place.await_that("a command runs", |place| {
+        let written = written(place);
+        let is_under_way = |e: &u64| !written.ended.contains_key(e);
+        written.began.keys().any(is_under_way) && !jobs("running").is_empty()
+    });
+    jobs("running").pop().unwrap_or_default()
 }
 
 fn set_node(state: &str) {
@@ -68,8 +73,8 @@ fn set_node(state: &str) {
 }
 
 /// Lets a running job begin again, as an administrator could.
-fn requeue() {
-    let job = a_job("running");
+fn requeue(place: &Place) {
+    let job = running(place);
     slurm("scontrol", &["update", &format!("jobid={job}"), "requeue=1"]);
     slurm("scontrol", &["requeue", &job]);
 }

@@ -44,11 +44,14 @@ pub(super) enum NoAnswer {
 }
 
 impl Answer {
-    /// What it had to say, in a line for people: the last line of its errors or else of its output.
+    /// What it had to say, in a line for people: the last two lines of its errors or else of its output.
+    /// Many programs end with a hint, and say before that what is wrong.
     pub(super) fn complaint(&self) -> String {
         let last = |text: &str| {
-            let line = text.lines().rev().find(|line| !line.trim().is_empty());
-            line.map(|line| shortened(line.trim()))
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let from = lines.len().saturating_sub(2);
+            (!lines.is_empty()).then(|| shortened(&lines[from..].join("; ")))
         };
         match last(&self.stderr).or_else(|| last(&self.stdout)) {
             Some(line) => format!("{line} ({})", self.ended),
