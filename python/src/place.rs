@@ -107,6 +107,7 @@ fn measurement_run(problem: &Problem, m: usize) -> MeasurementRun {
         slots: None,
         directory: PathBuf::new(),
         env: Default::default(),
+        executor: Default::default(),
     }
 }
 

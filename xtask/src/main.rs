@@ -3,6 +3,9 @@
 //! - `cargo xtask test`: everything that must pass before a change lands.
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
+//! - `cargo xtask slurm COMMAND...`: a command with the cluster of one node that tests use.
+//! - `cargo xtask clusters [FILTER]`: the tests on that cluster, which `test` runs as well.
+//! - `cargo xtask many-jobs`: 500 jobs through 50 slots, and what they took.
 //! - `cargo xtask soak [SEED]`: studies whose processes are killed and stopped again and again.
 //! - `cargo xtask wheel`: the Python package, module and program in one wheel.
 //! - `cargo xtask python`: the tests of the Python package, which `test` runs as well.
@@ -11,6 +14,7 @@
 mod command;
 mod bench;
 mod postgres;
+mod slurm;
 mod python;
 mod test;
 
@@ -40,6 +44,9 @@ fn main() -> ExitCode {
         ["bench"] => bench::all(None),
         ["bench", filter] => bench::all(Some(filter)),
         ["postgres", command @ ..] => postgres::with(command),
+        ["slurm", command @ ..] => slurm::with(command),
+        ["clusters", filter @ ..] => slurm::test(filter),
+        ["many-jobs"] => slurm::test_long(),
         ["soak"] => postgres::with(&SOAK),
         ["soak", seed] => {
             let seed = format!("{SEED}={seed}");
@@ -48,8 +55,8 @@ fn main() -> ExitCode {
         ["wheel"] => python::wheel(),
         ["python"] => python::test(),
         ["python-long", arguments @ ..] => python::test_long(arguments),
-        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | soak [SEED] | \
-                  wheel | python | python-long [ARGUMENTS]"
+        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | slurm COMMAND... | \
+                  clusters [FILTER] | many-jobs | soak [SEED] | wheel | python | python-long [ARGUMENTS]"
             .to_owned()),
     };
     match outcome {

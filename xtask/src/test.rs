@@ -3,6 +3,7 @@
 use crate::command::{Outcome, cargo, run};
 use crate::postgres::Postgres;
 use crate::python;
+use crate::slurm;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -22,6 +23,7 @@ pub(crate) fn all() -> Outcome {
         let server = Postgres::start()?;
         run(server.show(&mut cargo(&["test", "--workspace", "--no-fail-fast"])))
     })?;
+    step("Slurm", || slurm::test(&[]))?;
     step("Python", python::test)?;
     eprintln!("\nall gates passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())

@@ -11,7 +11,7 @@ use unyoke_run::{Measured, Progress, StudyFile, Underway};
 use unyoke_view::words::{one_line, share};
 
 use crate::output::complain;
-use crate::words::{count, design, readings, short, spent_of, time};
+use crate::words::{count, design, exact_design, how_to_tell, readings, short, spent_of, time};
 
 /// Shows on a terminal that something takes time, and for how long by now. Elsewhere nothing is shown.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ impl Drop for Busy {
 
 /// Resolution of the bar.
 const TICKS: u64 = 1000;
+
+/// Between what an evaluation is and what a scheduler says about its job.
+const JOB_MARK: &str = "; job ";
 
 /// How often elapsed times move on.
 const TICK: Duration = Duration::from_millis(250);
@@ -148,6 +151,16 @@ impl<'a> View<'a> {
             Progress::Awaited { evaluation, attempt, place } => {
                 self.say(&format!("{evaluation:>5}  waiting for attempt {attempt}, {place}"));
             }
+            Progress::Job { evaluation, said } => self.said(evaluation, &said),
+            Progress::Scheduler { trouble: Some(trouble) } => {
+                self.say(&format!("warning: {trouble}"));
+            }
+            Progress::Scheduler { trouble: None } => self.say("the scheduler answers again"),
+            Progress::ByHand { underway } => self.by_hand(&underway),
+            Progress::AwaitingHand { evaluations } => {
+                let evaluations = count(evaluations, "evaluation");
+                self.say(&format!("waiting for {evaluations} by hand; Ctrl-C ends the run"));
+            }
             Progress::Left { evaluation, reason } => {
                 self.end(
                     evaluation,
@@ -183,6 +196,27 @@ impl<'a> View<'a> {
             Some(screen) => screen.begin(*evaluation, one_line(&what)),
             None => complain(&one_line(&what)),
         }
+    }
+
+    /// Shows what a scheduler says about a job: on its line, or as a line of its own.
+    fn said(&mut self, evaluation: u64, said: &str) {
+        match self.screen.as_ref().and_then(|screen| screen.running.get(&evaluation)) {
+            Some(line) => {
+                let what = line.message();
+                let what = what.split(JOB_MARK).next().unwrap_or_default();
+                line.set_message(one_line(&format!("{what}{JOB_MARK}{said}")));
+            }
+            None => self.say(&format!("{evaluation:>5}  job {said}")),
+        }
+    }
+
+    /// Asks for an evaluation by hand.
+    fn by_hand(&self, underway: &Underway) {
+        let Underway { evaluation, measurement, .. } = underway;
+        let at = exact_design(&self.file.problem, &underway.design);
+        let run = self.file.measurement_run(measurement);
+        let how = how_to_tell(*evaluation, run.map_or(&[][..], |run| &run.outputs));
+        self.say(&format!("{evaluation:>5}  please measure {measurement} at {at}, then: {how}"));
     }
 
     fn end(&mut self, evaluation: u64, what: &str) {

@@ -100,14 +100,26 @@ pub enum Error {
     },
     /// A folder for attempts on a file system that machines share.
     #[error(
-        "{} is on a network file system ({kind}), where nobody can tell whether a command still runs; \
-         keep the study file on a local disk", folder.display()
+        "{} is on a network file system ({kind}), where nobody can tell whether a command of this machine \
+         still runs; keep the study file on a local disk, or run all of its measurements with \
+         executor = \"slurm\", \"command\" or \"hand\"", folder.display()
     )]
     NetworkFolder {
         /// The folder.
         folder: PathBuf,
         /// What kind it is.
         kind: &'static str,
+    },
+    /// A scheduler that is not there.
+    #[error(
+        "{measurement} cannot be run: {program} was not found or cannot be executed; nothing was \
+         started"
+    )]
+    NoScheduler {
+        /// The measurement.
+        measurement: String,
+        /// The program of the scheduler.
+        program: String,
     },
     /// What the engine refuses.
     #[error(transparent)]

@@ -14,6 +14,7 @@ mod error;
 mod command;
 mod study_file;
 mod process;
+mod scheduler;
 mod amending;
 mod opening;
 mod runner;
@@ -25,12 +26,13 @@ pub use error::{Error, Result};
 pub use opening::{Looked, Opened, apply_prices_and_wishes};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
-    is_broken_command, supervise,
+    is_broken_command, job_of, supervise,
 };
 pub use runner::{
     BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
     Summary, Underway, Worker, claim_by_hand, is_gone, now, release_by_hand,
 };
 pub use study_file::{
-    Budget, InitialPrice, MeasurementRun, RunSettings, StudyFile, initial_config, schema, template,
+    Budget, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands, SlurmResources,
+    StudyFile, Watching, initial_config, schema, template,
 };

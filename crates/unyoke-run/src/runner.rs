@@ -12,8 +12,9 @@ mod asking;
 mod owner;
 mod worker;
 mod step;
+mod executors;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -23,9 +24,11 @@ use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 use crate::error::{Error, Result};
 use crate::opening::Opened;
 use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
-use crate::study_file::{MeasurementRun, StudyFile};
+use crate::scheduler::Notice;
+use crate::study_file::{Executor, MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Purpose, Question};
+use executors::Executors;
 use heartbeat::Heartbeat;
 use limits::Trial;
 use owner::Owner;
@@ -54,7 +57,9 @@ pub struct Runner<'a> {
     study: Study<Store>,
     store: Store,
     layout: Layout,
-    supervisor: Supervisor,
+    /// Whether supervisors look after the leases of a program that is gone.
+    keeps_leases: bool,
+    executors: Executors,
     interrupt: Interrupt,
     owner: Owner,
     heartbeat: Heartbeat,
@@ -77,6 +82,14 @@ pub struct Runner<'a> {
     /// A call failed that may have been carried out, so that leases may be ours without our knowing.
     unsure: bool,
     began: Instant,
+    /// When to end, whatever still runs.
+    until: Option<Instant>,
+    /// The longest evaluation of each measurement so far.
+    longest: BTreeMap<usize, Duration>,
+    /// Evaluations by hand of which somebody was told.
+    handed: BTreeSet<u64>,
+    /// Somebody was told that evaluations by hand are waited for.
+    told_of_hands: bool,
     finished: usize,
     failed: usize,
     suggestions: Suggestions,
@@ -108,6 +121,8 @@ enum Happened {
     Ended(u64, Result<()>),
     /// The next evaluation has been chosen.
     Chosen,
+    /// Something about a job of a scheduler.
+    Job(Notice),
 }
 
 impl<'a> Runner<'a> {
@@ -119,20 +134,28 @@ impl<'a> Runner<'a> {
         tell: &'a mut dyn FnMut(Progress),
     ) -> Result<Self> {
         file.require_commands()?;
+        executors::require_programs(file)?;
         let Opened { study, store } = file.open_or_create()?;
         let layout = Layout::new(&file.runs);
-        layout.prepare()?;
+        match file.run.measurements.iter().any(|run| run.executor == Executor::Local) {
+            true => layout.prepare()?,
+            // Whether a job still runs is not a question to a lock.
+            false => layout.prepare_shared()?,
+        }
+        let supervisor = supervisor.of_study_at(&file.store);
+        let happened = channel();
         Ok(Self {
+            keeps_leases: supervisor.keeps_leases(),
+            executors: Executors::new(file, supervisor, &happened.0)?,
             owner: Owner::new(&layout)?,
             heartbeat: Heartbeat::new(store.clone(), LEASE_TIME)?,
             file,
             study,
             store,
             layout,
-            supervisor: supervisor.of_study_at(&file.store),
             interrupt,
             jobs: vec![],
-            happened: channel(),
+            happened,
             ended: VecDeque::new(),
             asking: None,
             vain: None,
@@ -141,6 +164,10 @@ impl<'a> Runner<'a> {
             told_of_trial: false,
             unsure: false,
             began: Instant::now(),
+            until: None,
+            longest: BTreeMap::new(),
+            handed: BTreeSet::new(),
+            told_of_hands: false,
             finished: 0,
             failed: 0,
             suggestions: Suggestions::default(),
@@ -164,6 +191,13 @@ impl<'a> Runner<'a> {
             self.study.problem().measurement_index(name)?;
         }
         Ok(Self { only, ..self })
+    }
+
+    /// Ends at this moment. Before it, nothing is begun on this machine that would not end in time, as
+    /// far as that is known; what still runs then, here or elsewhere, is left to the next run.
+    #[must_use]
+    pub fn until(self, until: Instant) -> Self {
+        Self { until: Some(until), ..self }
     }
 
     /// Runs until nothing more is to be started and nothing runs here any more.
@@ -299,12 +333,17 @@ impl<'a> Runner<'a> {
             self.stop_all();
             return Ok(Some(Ending::Interrupted));
         }
+        if self.is_time_up() {
+            return Ok(Some(Ending::Until));
+        }
         self.ask_for_choice()?;
+        self.hand_over()?;
         self.fill_slots()?;
         if let Some(owner) = self.asking.as_mut().and_then(Asking::waits_for) {
             (self.tell)(Progress::Queued { owner });
         }
-        if self.jobs.is_empty() && self.asking.is_none() && !self.awaits_trial()? {
+        let is_idle = self.jobs.is_empty() && self.asking.is_none();
+        if is_idle && !self.awaits_trial()? && !self.awaits_hands() {
             return Ok(Some(self.ending.take().unwrap_or_else(|| self.nothing_left())));
         }
         self.listen()?;
@@ -316,6 +355,8 @@ impl<'a> Runner<'a> {
         let time_over = |most: Duration| self.began.elapsed() >= most;
         let ending = if self.interrupt.times() > 0 {
             Some(Ending::Interrupted)
+        } else if self.is_time_up() {
+            Some(Ending::Until)
         } else if self.file.budget.wall_time.is_some_and(time_over) {
             Some(Ending::WallTime)
         } else {
@@ -336,6 +377,9 @@ impl<'a> Runner<'a> {
     fn nothing_left(&mut self) -> Ending {
         if let Some(appraisal) = self.not_worthwhile.take() {
             return Ending::NotWorthwhile(appraisal);
+        }
+        if !self.too_long().is_empty() {
+            return Ending::Until;
         }
         if let Purpose::Confirm { .. } = self.purpose {
             let paused = self.limits().paused(&self.study);
@@ -370,7 +414,69 @@ impl<'a> Runner<'a> {
     fn limits(&self) -> Limits<'a> {
         let running = self.jobs.iter().map(|job| job.measurement).collect();
         let limits = Limits::new(&self.file.budget, &self.file.run, running).only(self.only);
-        limits.with_trials(self.by_hand.clone())
+        limits.with_trials(self.by_hand.clone()).without(self.too_long())
+    }
+
+    fn is_time_up(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Measurements that would not end before the run does. Jobs of a scheduler go on without us.
+    fn too_long(&self) -> Vec<usize> {
+        let Some(until) = self.until else { return vec![] };
+        let left = until.saturating_duration_since(Instant::now());
+        let is_too_long = |(m, run): (usize, &MeasurementRun)| {
+            let longest = run.timeout.or_else(|| self.longest.get(&m).copied());
+            let is_here = run.executor == Executor::Local;
+            (is_here && longest.is_some_and(|longest| longest > left)).then_some(m)
+        };
+        self.file.run.measurements.iter().enumerate().filter_map(is_too_long).collect()
+    }
+
+    /// The executor of a measurement.
+    fn is_by_hand(&self, measurement: usize) -> bool {
+        let name = self.study.problem().measurements.get(measurement).map(|one| &one.name);
+        let run = name.and_then(|name| self.file.measurement_run(name));
+        run.is_some_and(|run| run.executor == Executor::Hand)
+    }
+
+    /// The pending evaluations that somebody makes by hand because the study file says so.
+    fn in_hands(&self) -> impl Iterator<Item = &Evaluation> {
+        let pending = self.study.evaluations().iter().filter(|e| e.status == Status::Pending);
+        pending.filter(|e| e.measurement.is_some_and(|m| self.is_by_hand(m)))
+    }
+
+    /// Tells of evaluations that are to be made by hand, and keeps other programs from them.
+    fn hand_over(&mut self) -> Result<()> {
+        let new: Vec<Evaluation> =
+            self.in_hands().filter(|e| !self.handed.contains(&e.id)).cloned().collect();
+        for evaluation in new {
+            claim_by_hand(&self.store, evaluation.id)?;
+            self.handed.insert(evaluation.id);
+            let measurement = self.known_run(&evaluation)?.measurement.clone();
+            let Evaluation { id, design, cost, .. } = evaluation;
+            let underway = Underway { evaluation: id, measurement, design, cost, attempt: 1 };
+            (self.tell)(Progress::ByHand { underway });
+            self.tell_spent();
+        }
+        Ok(())
+    }
+
+    /// Whether more may be begun once an evaluation by hand is recorded.
+    fn awaits_hands(&mut self) -> bool {
+        let evaluations = self.in_hands().count();
+        if self.ending.is_some() || evaluations == 0 {
+            return false;
+        }
+        let limits = self.limits();
+        let choices = self.study.config().choices(self.study.problem());
+        let mut all = choices.iter();
+        let awaits = all.any(|which| limits.permission(&self.study, which) == Permission::Later);
+        if awaits && !self.told_of_hands {
+            (self.tell)(Progress::AwaitingHand { evaluations });
+        }
+        self.told_of_hands = awaits;
+        awaits
     }
 
     /// Whether others make the first evaluations of a measurement, so that more may be begun here
@@ -426,10 +532,8 @@ impl<'a> Runner<'a> {
 
     /// Takes up what others left behind, then asks for more, while there are slots.
     fn fill_slots(&mut self) -> Result<()> {
-        while self.may_start() && self.jobs.len() < self.file.run.slots {
-            // What is being chosen will need a slot.
-            let is_reserved = self.asking.is_some() && self.jobs.len() + 1 == self.file.run.slots;
-            if !is_reserved && self.take_up()? {
+        while self.may_start() && self.has_free_slot() {
+            if self.take_up()? {
                 continue;
             }
             if self.asking.is_some() || !self.choose()? {
@@ -439,15 +543,22 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    fn has_free_slot(&self) -> bool {
+        let limits = self.limits();
+        (0..self.file.run.measurements.len()).any(|m| limits.has_slot(m))
+    }
+
     /// Looks after a pending evaluation that nobody looks after. False if there is none.
     fn take_up(&mut self) -> Result<bool> {
         let limits = self.limits();
         let here = |id: u64| self.jobs.iter().any(|job| job.evaluation == id);
+        // What is being chosen will need a slot.
+        let needed = 1 + usize::from(self.asking.is_some());
+        let may_run = |m: usize| !self.is_by_hand(m) && limits.free_slots(m) >= needed;
         let candidate = |e: &&Evaluation| {
             e.status == Status::Pending
                 && !here(e.id)
-                && e.measurement
-                    .is_some_and(|m| limits.has_slot(m) && limits.is_open(&self.study, m))
+                && e.measurement.is_some_and(|m| may_run(m) && limits.is_open(&self.study, m))
         };
         let candidates: Vec<u64> =
             self.study.evaluations().iter().filter(candidate).map(|e| e.id).collect();
@@ -480,6 +591,7 @@ impl<'a> Runner<'a> {
             running: basis.running,
             by_hand: basis.by_hand,
             only: self.only.to_vec(),
+            too_long: self.too_long(),
             purpose: self.purpose,
             round: self.round,
         };
@@ -521,6 +633,10 @@ impl<'a> Runner<'a> {
         match asked {
             Asked::Recorded(asked) => {
                 self.round = asked.confirms.or(self.round);
+                let m = self.evaluation(asked.evaluation)?.measurement;
+                if m.is_some_and(|m| self.is_by_hand(m)) {
+                    return self.hand_over();
+                }
                 let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
                 // If somebody else has taken it up in this very moment, it is theirs.
                 claimed.map_or(Ok(()), |lease| self.begin(lease, Some(asked)).map(drop))
@@ -584,6 +700,8 @@ impl<'a> Runner<'a> {
             }
             let run = self.known_run(known)?;
             let is_pending = known.status == Status::Pending;
+            let unknown = unyoke::Error::UnknownEvaluation { id: evaluation };
+            let measurement = known.measurement.ok_or(unknown)?;
             let tries = Tries { retries: run.retries, begun: self.begun(known) };
             match step::next(&self.layout, known, &run.measurement, tries)? {
                 Step::Settle(settled) => return self.settle(evaluation, settled),
@@ -609,7 +727,7 @@ impl<'a> Runner<'a> {
                     self.entrust(evaluation, attempt);
                     let place = Attempt::whereabouts(&folder);
                     (self.tell)(Progress::Awaited { evaluation, attempt, place });
-                    return self.watch(evaluation, Attempt::open(folder));
+                    return self.executors.watch(measurement, evaluation, folder);
                 }
                 Step::Start { attempt, after } => {
                     if self.start(evaluation, attempt, after, asked.as_ref())? {
@@ -640,15 +758,14 @@ impl<'a> Runner<'a> {
         let (run, retry) = (self.known_run(known)?, known.retried);
         let spec = Spec { retry, ..Spec::new(run, &known.design, evaluation, attempt)? };
         let folder = self.layout.attempt(evaluation, attempt);
-        let started = match Attempt::start(&folder, &spec, &self.supervisor) {
+        match self.executors.start(known.measurement.unwrap_or_default(), &folder, &spec) {
             Err(Error::AlreadyStarted { .. }) => return Ok(false),
             started => started?,
-        };
+        }
         // We know the count ourselves; it is written down for the programs that come after us.
         let _ = self.layout.count_attempt(evaluation, attempt, retry);
         self.entrust(evaluation, attempt);
         self.tell_underway(evaluation, attempt, after, asked.cloned())?;
-        self.watch(evaluation, started)?;
         Ok(true)
     }
 
@@ -661,7 +778,7 @@ impl<'a> Runner<'a> {
 
     /// Tells the supervisor of an attempt under which lease it works, for the case that we are killed.
     fn entrust(&self, evaluation: u64, attempt: u32) {
-        if !self.supervisor.keeps_leases() {
+        if !self.keeps_leases {
             return;
         }
         let Some(job) = self.jobs.iter().find(|job| job.evaluation == evaluation) else { return };
@@ -705,7 +822,7 @@ impl<'a> Runner<'a> {
                 job.stopped = true;
                 let folder = self.layout.attempt(job.evaluation, job.attempt);
                 // One that cannot be stopped goes on; what it gives does not count.
-                let _ = Attempt::open(folder).stop();
+                self.executors.stop(job.measurement, job.evaluation, &folder);
             }
         }
     }
@@ -724,29 +841,32 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Waits for an attempt on a thread of its own.
-    fn watch(&self, evaluation: u64, mut attempt: Attempt) -> Result<()> {
-        let sender = self.happened.0.clone();
-        let watch = move || {
-            let ended = attempt.wait().map(drop);
-            // Nobody listens any more if the runner has ended.
-            let _ = sender.send(Happened::Ended(evaluation, ended));
-        };
-        let thread = std::thread::Builder::new().name(format!("evaluation {evaluation}"));
-        thread.spawn(watch).map(drop).map_err(Error::io("watcher"))
-    }
-
     /// Waits a little for something to happen.
     fn listen(&mut self) -> Result<()> {
         let mut next = self.happened.1.recv_timeout(PAUSE).ok();
         while let Some(happened) = next {
-            if let Happened::Ended(evaluation, watched) = happened {
-                watched?;
-                self.ended.push_back(evaluation);
+            match happened {
+                Happened::Ended(evaluation, watched) => {
+                    watched?;
+                    self.ended.push_back(evaluation);
+                }
+                Happened::Job(notice) => self.note(notice),
+                Happened::Chosen => {}
             }
             next = self.happened.1.try_recv().ok();
         }
         Ok(())
+    }
+
+    /// Passes on what is new about a job.
+    fn note(&mut self, notice: Notice) {
+        match notice {
+            Notice::Ended(evaluation) => self.ended.push_back(evaluation),
+            Notice::Said(evaluation, said) => {
+                (self.tell)(Progress::Job { evaluation, said: said.to_string() });
+            }
+            Notice::Trouble(trouble) => (self.tell)(Progress::Scheduler { trouble }),
+        }
     }
 
     /// Goes on with the evaluations of which an attempt has ended.
@@ -768,6 +888,12 @@ impl<'a> Runner<'a> {
             return self.leave_withdrawn(evaluation);
         }
         let outcome = self.outcome(evaluation, &settled)?;
+        if let Some(m) = self.evaluation(evaluation)?.measurement {
+            let longest = self.longest.entry(m).or_default();
+            *longest = settled.spent.duration.max(*longest);
+            // An attempt that was taken for dead may have given this.
+            self.executors.forget(m, evaluation);
+        }
         match self.study.tell(evaluation, outcome) {
             Ok(()) => self.tell_settled(evaluation, settled)?,
             Err(unyoke::Error::AlreadySettled { .. }) => self.keep_late(evaluation, &settled)?,
@@ -826,8 +952,7 @@ impl<'a> Runner<'a> {
         (self.tell)(Progress::Stopping { running: self.jobs.len() });
         for job in &self.jobs {
             let folder = self.layout.attempt(job.evaluation, job.attempt);
-            // One that cannot be stopped goes on and is found again later.
-            let _ = Attempt::open(folder).stop();
+            self.executors.stop(job.measurement, job.evaluation, &folder);
         }
         // What has ended before is not among those that will be heard of.
         let mut ended: Vec<u64> = self.ended.drain(..).collect();
@@ -839,8 +964,12 @@ impl<'a> Runner<'a> {
                     self.owner.leave_leases();
                 }
             }
-            if let Ok(Happened::Ended(evaluation, _)) = self.happened.1.recv_timeout(PAUSE) {
-                ended.push(evaluation);
+            match self.happened.1.recv_timeout(PAUSE) {
+                Ok(Happened::Ended(evaluation, _) | Happened::Job(Notice::Ended(evaluation))) => {
+                    ended.push(evaluation);
+                }
+                Ok(Happened::Job(notice)) => self.note(notice),
+                Ok(Happened::Chosen) | Err(_) => {}
             }
         }
     }

@@ -19,11 +19,13 @@ mod fields;
 mod table;
 mod parameters;
 mod outputs;
+mod executors;
 mod settings;
 mod measurements;
 mod places;
 mod initial;
 
+pub use executors::{Executor, SchedulerCommands, SlurmResources, Watching};
 pub use initial::{InitialPrice, initial_config};
 pub use settings::{Budget, MeasurementRun, RunSettings};
 
@@ -142,12 +144,13 @@ impl StudyFile {
         if found.is_empty() { Ok(file) } else { Err(fail(found.into_diagnostics())) }
     }
 
-    /// Fails if a measurement has no command: somebody may tell its values, but nothing can run.
+    /// Fails if a measurement has no command and is not made by hand: somebody may tell its values, but
+    /// nothing can run.
     pub fn require_commands(&self) -> Result<(), StudyFileError> {
         let all = self.run.measurements.iter().zip(&self.source.measurements);
-        let missing = all.filter(|(run, _)| run.command.is_none()).map(|(run, place)| {
+        let missing = all.filter(|(run, _)| run.needs_command()).map(|(run, place)| {
             let message = format!("{} needs a command to be run", run.measurement);
-            let help = "command = [\"./program\", \"{parameter}\"]";
+            let help = "command = [\"./program\", \"{parameter}\"], or executor = \"hand\"";
             Diagnostic::new(place.clone(), message).label("no command").help(help)
         });
         let missing: Vec<Diagnostic> = missing.collect();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime};
 use unyoke::{Journal, Pause, Problem, Study};
 use unyoke_run::{Ending, Failing, Interrupt, Runner, StudyFile, Summary, Supervisor};
 use unyoke_view::words::one_line;
@@ -29,6 +30,7 @@ use crate::words::{count, short};
   unyoke run --slots 4               four evaluations at once
   unyoke run --cost 300              with a larger budget than the file says
   unyoke run --only fem,mass         makes these measurements only
+  unyoke run --until 3h30m           ends in time, for example before a batch job does
   unyoke run beam.toml --json | jq .spent
 
 Ctrl-C once: running evaluations are finished, no new ones are started. Twice: running ones are
@@ -60,6 +62,10 @@ pub(crate) struct Arguments {
     /// Make these measurements only; others wait.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// End after this time ("3h30m") or at this moment ("2026-05-01T18:00:00Z"), whatever still runs:
+    /// nothing is begun on this machine that would take longer, and the next run collects the rest.
+    #[arg(long, value_parser = moment)]
+    until: Option<Instant>,
     /// Do not write a report at the end.
     #[arg(long)]
     no_report: bool,
@@ -70,6 +76,18 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| "must be a positive number".to_owned())
 }
 
+/// A moment, as a length of time from now or by the calendar.
+fn moment(text: &str) -> Result<Instant, String> {
+    let from_now = humantime::parse_duration(text).ok();
+    let until = || {
+        let until = humantime::parse_rfc3339_weak(text).ok()?;
+        Some(until.duration_since(SystemTime::now()).unwrap_or_default())
+    };
+    let wait = from_now.or_else(until);
+    let moment = wait.and_then(|wait| Instant::now().checked_add(wait));
+    moment.ok_or_else(|| "must be like 3h30m or 2026-05-01T18:00:00Z (UTC)".to_owned())
+}
+
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let mut file = arguments.study.read()?;
     file.run.slots = arguments.slots.map_or(file.run.slots, usize::from);
@@ -78,7 +96,10 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     for name in &arguments.only {
         file.problem.measurement_index(name)?;
     }
-    let summary = work(&file, &arguments.only, |runner| runner)?;
+    let summary = work(&file, &arguments.only, |runner| match arguments.until {
+        Some(until) => runner.until(until),
+        None => runner,
+    })?;
     conclude(arguments, &file, &summary, form)
 }
 
@@ -257,6 +278,7 @@ pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
         Ending::NotWorthwhile(appraisal) => AppraisalView::new(problem, appraisal).sentence(),
         Ending::Budget => "nothing more fits into the budget".to_owned(),
         Ending::WallTime => "the time limit is reached".to_owned(),
+        Ending::Until => "the run was to end now; the next one collects what still runs".to_owned(),
         Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Paused(paused) => {
             format!("{}, and nothing else can be evaluated", pauses_in_words(paused))

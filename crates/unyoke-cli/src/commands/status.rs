@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 use unyoke::{Cost, Permission, Study};
-use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, is_gone, now};
+use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, is_gone, job_of, now};
 use unyoke_store::{LeaseState, LeaseStatus, Store};
 use unyoke_view::{
     Custody, OutputStatus, PendingView, Plan, QueuedView, StatusView, Worker, status,
@@ -231,6 +231,8 @@ fn pending_in_words(file: &StudyFile, status: &StatusView, pending: &PendingView
         }
         None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
+    let job = job_of(&Layout::new(&file.runs), pending.evaluation);
+    let who = job.map_or(who.clone(), |job| format!("{who}; job {job}"));
     let at = exact_design(&file.problem, &pending.design);
     format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.measurement)
 }

@@ -14,9 +14,10 @@ use serde::Deserialize;
 use unyoke::Evaluation;
 use unyoke_store::Location;
 
+use super::job::{JobRecord, Said, Verdict, VerdictKind};
 use super::outcome::{Measured, Outcome};
 use super::spec::{Asked, Spec};
-use super::{custody, folder, orphan};
+use super::{custody, folder, job, orphan};
 use crate::error::{Error, Result};
 
 /// What to start as a supervisor: a program that calls [`supervise`](crate::supervise) with the
@@ -63,13 +64,16 @@ impl Supervisor {
 /// For a killed process to disappear, before it is looked for again.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Between two looks whether a job of a scheduler that nobody asks has left a result.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// How an attempt stands.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum State {
     /// It was never begun.
     NotStarted,
-    /// Its supervisor is alive.
+    /// Its supervisor is alive, or will be when its job begins.
     Running,
     /// Its supervisor died, but something that the command started is still there. There will be no
     /// result; to start it again now would be to run it twice at once.
@@ -94,6 +98,28 @@ pub enum Death {
         /// The last words of the supervisor, if it had any.
         said: Option<String>,
     },
+    /// A job of a scheduler is gone, after its command had begun.
+    Lost {
+        /// What the scheduler said.
+        reason: String,
+    },
+    /// The same before the command began: nothing was measured, and nothing is paid.
+    NeverRan {
+        /// What the scheduler said.
+        reason: String,
+    },
+    /// A scheduler ended the job because it exceeded a limit, such as its time or memory.
+    Exceeded {
+        /// What the scheduler said.
+        reason: String,
+    },
+    /// A scheduler does not take the job. Nothing was measured, and nothing is paid.
+    Refused {
+        /// What the scheduler said.
+        reason: String,
+    },
+    /// Somebody stopped the job before it began.
+    Stopped,
     /// There is an `exit.json` that cannot be read.
     Damaged {
         /// What is wrong with it.
@@ -111,6 +137,9 @@ impl fmt::Display for Death {
             Self::Vanished { said: Some(said) } | Self::NeverBegan { said: Some(said) } => {
                 write!(f, "the supervisor gave up: {said}")
             }
+            Self::Lost { reason } | Self::NeverRan { reason } => write!(f, "{reason}"),
+            Self::Exceeded { reason } | Self::Refused { reason } => write!(f, "{reason}"),
+            Self::Stopped => write!(f, "it was stopped before it began"),
             Self::Damaged { reason } => write!(f, "the outcome cannot be read: {reason}"),
         }
     }
@@ -151,7 +180,7 @@ impl Attempt {
     /// Starts an attempt in a folder that must not exist yet; see [`Layout`](crate::Layout).
     pub fn start(folder: &Path, spec: &Spec, supervisor: &Supervisor) -> Result<Self> {
         let folder = std::path::absolute(folder).map_err(Error::io(folder))?;
-        let Prepared { lock, log } = prepare(&folder, spec)?;
+        let Prepared { lock, log } = prepare(&folder, spec, lock_and_log)?;
         let mut command = Command::new(&supervisor.program);
         if let Some(store) = &supervisor.store {
             command.env(custody::STORE, store.with_password());
@@ -169,6 +198,40 @@ impl Attempt {
             .spawn()
             .map_err(|source| Error::Supervisor { program: supervisor.program.clone(), source })?;
         Ok(Self { folder, supervisor: Some(child) })
+    }
+
+    /// Prepares an attempt as a job that a scheduler is to start. Its name is on the disk, whatever
+    /// happens next; it may be submitted more than once, and runs once.
+    pub(crate) fn prepare_job(
+        folder: &Path,
+        spec: &Spec,
+        supervisor: &Supervisor,
+        record: &JobRecord,
+    ) -> Result<PathBuf> {
+        let folder = std::path::absolute(folder).map_err(Error::io(folder))?;
+        let text = |word: &std::ffi::OsStr| {
+            let unreadable = || Error::bad_file(&folder)("jobs need paths that are UTF-8 text");
+            word.to_str().map(str::to_owned).ok_or_else(unreadable)
+        };
+        let words = std::iter::once(supervisor.program.as_os_str())
+            .chain(supervisor.arguments.iter().map(OsString::as_os_str))
+            .chain([folder.as_os_str()]);
+        let argv = words.map(text).collect::<Result<Vec<String>>>()?;
+        prepare(&folder, spec, |staging| {
+            record.write(staging)?;
+            job::write_script(staging, &argv)
+        })?;
+        Ok(folder)
+    }
+
+    /// Whether an attempt that was begun is a job of a scheduler.
+    pub(crate) fn is_job(folder: &Path) -> bool {
+        job::is_job(folder)
+    }
+
+    /// Whether nothing more is to be expected of a job, one way or the other.
+    pub(crate) fn is_settled(folder: &Path) -> bool {
+        !matches!(state(folder), Ok(State::Running))
     }
 
     /// An attempt that was started earlier, perhaps.
@@ -215,6 +278,9 @@ impl Attempt {
 
     /// Where an attempt is, and as which process it runs, for people who wonder what is waited for.
     pub(crate) fn whereabouts(folder: &Path) -> String {
+        if let Ok(Some(record)) = JobRecord::read(folder) {
+            return format!("which is the job {} for {}", record.name, folder.display());
+        }
         let group = fs::read_to_string(folder.join(folder::GROUP)).unwrap_or_default();
         let process = match group.trim() {
             "" => String::new(),
@@ -251,6 +317,7 @@ impl Attempt {
         }
         loop {
             match state(&self.folder)? {
+                State::Running if job::is_job(&self.folder) => std::thread::sleep(LOOK),
                 State::Running => folder::wait_for_lock(&self.folder.join(folder::LOCK))?,
                 State::Orphaned => {
                     if !orphan::kill(&self.folder) {
@@ -299,6 +366,19 @@ impl Drop for Attempt {
     }
 }
 
+/// The job of the last attempt at an evaluation, and what its scheduler said about it last, as in
+/// `unyoke-beam-12-1-8c01f2aa queued (Resources)`. `None` if there is no job, or not any more.
+pub fn job_of(layout: &folder::Layout, evaluation: u64) -> Option<String> {
+    let attempt = layout.attempts(evaluation).ok()?.pop()?;
+    let folder = layout.attempt(evaluation, attempt);
+    let name = JobRecord::read(&folder).ok()??.name;
+    if Attempt::is_settled(&folder) {
+        return None;
+    }
+    let said = Said::read(&folder).map_or_else(String::new, |said| format!(" {said}"));
+    Some(format!("{name}{said}"))
+}
+
 /// What an attempt has to do with an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relation {
@@ -322,9 +402,18 @@ struct Prepared {
     log: File,
 }
 
-/// Makes the folder appear complete and locked, in one step. If there is no room for it, nothing
-/// appears.
-fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
+/// The lock of a folder that is being prepared, taken, and the log of its supervisor.
+fn lock_and_log(staging: &Path) -> Result<Prepared> {
+    let path = staging.join(folder::SUPERVISOR);
+    let log = File::create_new(&path).map_err(Error::io(&path))?;
+    let path = staging.join(folder::LOCK);
+    let lock = File::create_new(&path).and_then(|file| file.lock().map(|()| file));
+    Ok(Prepared { lock: lock.map_err(Error::io(&path))?, log })
+}
+
+/// Makes the folder appear complete, with all that `complete` adds to it, in one step. If there is no
+/// room for it, nothing appears.
+fn prepare<T>(folder: &Path, spec: &Spec, complete: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     let parent = folder.parent().unwrap_or(folder);
     fs::create_dir_all(parent).map_err(Error::io(parent))?;
     let staging = tempfile::Builder::new()
@@ -335,11 +424,7 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     folder::write_json(&staging.path().join(folder::DESIGN), &spec.design_file())?;
     // It may hold what only the command should know.
     folder::write_private_json(&staging.path().join(folder::COMMAND), &spec.order())?;
-    let path = staging.path().join(folder::SUPERVISOR);
-    let log = File::create_new(&path).map_err(Error::io(&path))?;
-    let path = staging.path().join(folder::LOCK);
-    let lock = File::create_new(&path).and_then(|file| file.lock().map(|()| file));
-    let lock = lock.map_err(Error::io(&path))?;
+    let completed = complete(staging.path())?;
     if let Err(error) = fs::rename(staging.path(), folder) {
         return Err(match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -353,7 +438,7 @@ fn prepare(folder: &Path, spec: &Spec) -> Result<Prepared> {
     // The name lasts, so that an attempt that takes the machine down with it is counted. Its content
     // need not: what was measured stands in `exit.json` as well.
     folder::sync_folder(parent)?;
-    Ok(Prepared { lock, log })
+    Ok(completed)
 }
 
 /// May call it running for an instant too long, when another thread is just starting a process
@@ -366,6 +451,9 @@ fn state(folder: &Path) -> Result<State> {
     // given up, and not just about to be taken.
     if !folder.try_exists().map_err(Error::io(folder))? {
         return Ok(State::NotStarted);
+    }
+    if job::is_job(folder) {
+        return job_state(folder);
     }
     if folder::is_locked(&folder.join(folder::LOCK))? {
         return Ok(State::Running);
@@ -385,6 +473,30 @@ fn state(folder: &Path) -> Result<State> {
     Ok(State::Dead(match has_begun {
         true => Death::Vanished { said },
         false => Death::NeverBegan { said },
+    }))
+}
+
+/// The same for a job of a scheduler: it is awaited until somebody who asked the scheduler has written
+/// down that nothing will come.
+fn job_state(folder: &Path) -> Result<State> {
+    let verdict = match Verdict::read(folder) {
+        Err(Error::BadFile { reason, .. }) => Some(Verdict { kind: VerdictKind::Gone, reason }),
+        verdict => verdict?,
+    };
+    // It may have finished between the first look and this one.
+    match recorded(folder)? {
+        Recorded::Outcome(outcome) => return Ok(State::Finished(outcome)),
+        Recorded::Damaged(reason) => return Ok(State::Dead(Death::Damaged { reason })),
+        Recorded::Nothing => {}
+    }
+    let Some(Verdict { kind, reason }) = verdict else { return Ok(State::Running) };
+    let has_begun = folder.join(folder::GROUP).exists();
+    Ok(State::Dead(match kind {
+        VerdictKind::Gone if has_begun => Death::Lost { reason },
+        VerdictKind::Gone => Death::NeverRan { reason },
+        VerdictKind::Exceeded => Death::Exceeded { reason },
+        VerdictKind::Refused => Death::Refused { reason },
+        VerdictKind::Stopped => Death::Stopped,
     }))
 }
 

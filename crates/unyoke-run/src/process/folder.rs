@@ -142,9 +142,14 @@ impl Layout {
         Ok(self.evaluations()?.is_empty())
     }
 
+    /// Makes the folder if need be, for attempts that are jobs of a scheduler.
+    pub(crate) fn prepare_shared(&self) -> Result<()> {
+        fs::create_dir_all(&self.runs).map_err(Error::io(&self.runs))
+    }
+
     /// Makes the folder if need be. Fails if it is where locks cannot be relied upon.
     pub(crate) fn prepare(&self) -> Result<()> {
-        fs::create_dir_all(&self.runs).map_err(Error::io(&self.runs))?;
+        self.prepare_shared()?;
         match network_file_system(&self.runs) {
             Some(kind) => Err(Error::NetworkFolder { folder: self.runs.clone(), kind }),
             None => Ok(()),

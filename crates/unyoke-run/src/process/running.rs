@@ -15,7 +15,7 @@ use super::launch::{self, launcher, located};
 use super::outcome::{Exit, Failure};
 use super::spec::Order;
 use super::system::{self, Group};
-use super::{custody, folder, orphan};
+use super::{custody, folder, job, orphan};
 use crate::error::{Error, Result};
 
 /// How often it is looked whether somebody wants the command to stop.
@@ -182,8 +182,12 @@ fn spawn(folder: &Path, order: &Order) -> Result<io::Result<Child>> {
     let path = folder.join(folder::COMMAND_LOCK);
     // Created for writing, handed on for reading only.
     File::create(&path).map_err(Error::io(&path))?;
-    let stdin = File::open(&path).and_then(|file| file.lock().map(|()| file));
-    let stdin = stdin.map_err(Error::io(&path))?;
+    let stdin = File::open(&path).map_err(Error::io(&path))?;
+    match stdin.lock() {
+        // Not every network file system has locks, and nobody looks for those of a job.
+        Err(error) if !job::is_job(folder) => return Err(Error::io(&path)(error)),
+        _ => {}
+    }
     let mut command = match launcher() {
         Ok(command) => command,
         Err(error) => return Ok(Err(error)),

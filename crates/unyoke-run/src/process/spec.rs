@@ -40,6 +40,16 @@ pub struct Spec {
     pub grace: Duration,
 }
 
+/// When a command is stopped: when the study file says so, or a little before a scheduler would do it,
+/// who would leave nobody to say why.
+fn timeout(run: &MeasurementRun) -> Option<Duration> {
+    let limit = run.executor.time_limit().map(|limit| {
+        let margin = (limit / 20).clamp(Duration::from_secs(10), Duration::from_secs(60));
+        limit - margin.min(limit / 2)
+    });
+    run.timeout.into_iter().chain(limit).min()
+}
+
 impl Spec {
     /// The attempt that makes a measurement as the study file says, at a design.
     pub fn new(
@@ -60,7 +70,7 @@ impl Spec {
             argv: command.fill(design)?,
             directory: run.directory.clone(),
             env: run.env.clone(),
-            timeout: run.timeout,
+            timeout: timeout(run),
             grace: GRACE,
         })
     }
@@ -205,7 +215,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CommandTemplate;
+    use crate::{CommandTemplate, Executor};
 
     fn run() -> MeasurementRun {
         MeasurementRun {
@@ -219,6 +229,7 @@ mod tests {
             env: [("UNYOKE_OBJECTIVE", "mine"), ("A", "b")]
                 .map(|(k, v)| (k.into(), v.into()))
                 .into(),
+            executor: Executor::Local,
         }
     }
 

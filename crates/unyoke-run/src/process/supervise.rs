@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::custody::Custody;
 use super::folder::{self, Reserve};
+use super::job::{self, Beating, JobRecord};
 use super::outcome::{Exit, Failure, Outcome};
 use super::results::Found;
 use super::running::{Ending, never_began, start};
@@ -46,7 +47,7 @@ pub fn supervise(folder: &Path) -> ExitCode {
 
 fn try_supervise(folder: &Path) -> Result<()> {
     let folder = &std::path::absolute(folder).map_err(Error::io(folder))?;
-    let _lock = hold_lock(folder)?;
+    let Some(_hold) = Hold::take(folder)? else { return Ok(()) };
     let path = folder.join(folder::COMMAND);
     let order: Option<Order> = folder::read_json(&path)?;
     let mut order = order.ok_or_else(|| Error::bad_file(&path)("is missing"))?;
@@ -65,6 +66,26 @@ fn try_supervise(folder: &Path) -> Result<()> {
     let outcome = carry_out(folder, &order)?;
     publish(&mut reserve, &Certificate { outcome: &outcome, measured })?;
     custody.map_or(Ok(()), |custody| custody.hand_in(&outcome))
+}
+
+/// The right to run the command of an attempt, until this is dropped.
+enum Hold {
+    /// A lock, which this machine sees.
+    Locked { _lock: File },
+    /// A claim and a sign of life, for whoever shares the folder.
+    Claimed { _beating: Beating },
+}
+
+impl Hold {
+    /// `None` if another job of the same attempt has it: there is nothing to do then.
+    fn take(folder: &Path) -> Result<Option<Self>> {
+        let Some(record) = JobRecord::read(folder)? else {
+            return Ok(Some(Self::Locked { _lock: hold_lock(folder)? }));
+        };
+        let claimed = job::claim(folder, "supervisor")?;
+        let beating = || Self::Claimed { _beating: Beating::begin(folder, record.beat()) };
+        Ok(claimed.then(beating))
+    }
 }
 
 /// The lock of the folder: inherited as standard input from whoever started us, so that there was

@@ -14,11 +14,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process_
 
 /// A process that leads a group, and all that belongs to the group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group(Pid);
+pub(crate) struct Group(Pid);
 
 impl Group {
     /// The group of a process that was started as its leader.
-    pub(super) fn of(child: &Child) -> Self {
+    pub(crate) fn of(child: &Child) -> Self {
         Self(Pid::from_child(child))
     }
 
@@ -28,7 +28,7 @@ impl Group {
     }
 
     /// Ends all of it.
-    pub(super) fn kill(self) -> io::Result<()> {
+    pub(crate) fn kill(self) -> io::Result<()> {
         Ok(kill_process_group(self.0, Signal::KILL)?)
     }
 
@@ -80,6 +80,11 @@ pub(super) fn die_with_parent(parent: &str) -> io::Result<bool> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     let now = getppid().map(|parent| parent.as_raw_nonzero().to_string());
     Ok(now.as_deref() == Some(parent))
+}
+
+/// The number of the user who runs this program.
+pub(crate) fn user_id() -> u32 {
+    rustix::process::getuid().as_raw()
 }
 
 /// What this machine is called, in letters that suit the name of a file; for people only.

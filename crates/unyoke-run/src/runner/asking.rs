@@ -117,6 +117,8 @@ pub(super) struct Question {
     pub(super) by_hand: Vec<u64>,
     /// The only measurements that are to be made; all if none is named.
     pub(super) only: Vec<String>,
+    /// Measurements that would not end in time.
+    pub(super) too_long: Vec<usize>,
     pub(super) purpose: Purpose,
     /// The round of confirmations that this program is in.
     pub(super) round: Option<u64>,
@@ -192,7 +194,7 @@ impl Question {
 
     fn limits<'a>(&'a self, budget: &'a Budget) -> Limits<'a> {
         let limits = Limits::new(budget, &self.run, self.running.clone()).only(&self.only);
-        limits.with_trials(self.by_hand.clone())
+        limits.with_trials(self.by_hand.clone()).without(self.too_long.clone())
     }
 
     fn search(&self, budget: &Budget) -> Result<Option<Suggestion>> {

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use unyoke::{Cost, Evaluation, Journal, Permission, Status, Study};
 
 use super::failing::of;
-use crate::study_file::{Budget, RunSettings};
+use crate::study_file::{Budget, Executor, RunSettings};
 
 /// Sums of prices may be off by their last bits.
 const SLACK: f64 = 1e-9;
@@ -23,6 +23,8 @@ pub struct Limits<'a> {
     only: &'a [String],
     /// When that is, in seconds since the beginning of 1970, UTC; not where pauses do not count.
     now: Option<u64>,
+    /// Measurements that are not begun any more, because they would not end in time.
+    too_long: Vec<usize>,
 }
 
 /// The time by which pauses end, in seconds since the beginning of 1970, UTC.
@@ -33,7 +35,13 @@ pub fn now() -> u64 {
 impl<'a> Limits<'a> {
     /// Limits of a program that runs an evaluation of each measurement listed in `running`.
     pub fn new(budget: &'a Budget, run: &'a RunSettings, running: Vec<usize>) -> Self {
-        Self { budget, run, running, trials: None, only: &[], now: Some(now()) }
+        Self { budget, run, running, trials: None, only: &[], now: Some(now()), too_long: vec![] }
+    }
+
+    /// The same without these measurements, which would not end in time.
+    #[must_use]
+    pub(super) fn without(self, too_long: Vec<usize>) -> Self {
+        Self { too_long, ..self }
     }
 
     /// The same where commands are run, which may be broken. The evaluations in `by_hand` say nothing
@@ -81,26 +89,67 @@ impl<'a> Limits<'a> {
             || !measurements.iter().all(|m| self.is_open(study, *m))
             || !self.fits_counts(study, measurements)
             || trials.contains(&Trial::Failed)
+            || measurements.iter().any(|m| self.too_long.contains(m))
         {
             return Permission::Never;
         }
         match measurements.first() {
             Some(first) if !self.has_slot(*first) => Permission::Later,
+            Some(first) if self.is_in_hands(study, *first) => Permission::Later,
             _ if trials.contains(&Trial::UnderWay) => Permission::Later,
             _ => affordable,
         }
     }
 
-    /// Whether another evaluation of this measurement may run here now.
+    /// Whether another evaluation of this measurement may run now.
     pub fn has_slot(&self, measurement: usize) -> bool {
+        self.free_slots(measurement) > 0
+    }
+
+    /// How many more evaluations of this measurement may run now. Jobs of a scheduler have slots of their
+    /// own, since `[run]` counts what this machine does.
+    pub(super) fn free_slots(&self, measurement: usize) -> usize {
         let here = self.running.iter().filter(|running| **running == measurement).count();
-        let most = self.run.measurements.get(measurement).and_then(|run| run.slots);
-        self.running.len() < self.run.slots && most.is_none_or(|most| here < most)
+        let run = self.run.measurements.get(measurement);
+        let most = run.and_then(|run| run.slots);
+        match run.map(|run| &run.executor) {
+            // People are not counted here but in the study.
+            Some(Executor::Hand) => usize::MAX,
+            Some(executor) if executor.is_batch() => {
+                most.unwrap_or(self.run.slots).saturating_sub(here)
+            }
+            _ => {
+                let local = self.running.iter().filter(|m| !self.is_batch(**m)).count();
+                let free = self.run.slots.saturating_sub(local);
+                most.map_or(free, |most| free.min(most.saturating_sub(here)))
+            }
+        }
+    }
+
+    fn is_batch(&self, measurement: usize) -> bool {
+        let run = self.run.measurements.get(measurement);
+        run.is_some_and(|run| run.executor.is_batch())
+    }
+
+    /// Whether people have as many evaluations of a measurement to make by hand as they may have, where
+    /// that is not for them to say.
+    fn is_in_hands<J: Journal>(&self, study: &Study<J>, measurement: usize) -> bool {
+        let run = self.run.measurements.get(measurement);
+        let Some(run) = run.filter(|run| run.executor == Executor::Hand && self.trials.is_some())
+        else {
+            return false;
+        };
+        let pending = of(study, measurement).filter(|e| e.status == Status::Pending).count();
+        pending >= run.slots.unwrap_or(1)
     }
 
     /// Whether a measurement works, as far as anybody can tell.
     pub(super) fn trial<J: Journal>(&self, study: &Study<J>, measurement: usize) -> Trial {
         let Some(by_hand) = &self.trials else { return Trial::Passed };
+        let run = self.run.measurements.get(measurement);
+        if run.is_some_and(|run| run.executor == Executor::Hand) {
+            return Trial::Passed;
+        }
         let (mut pending, mut failed) = (0, 0);
         for evaluation in of(study, measurement) {
             match evaluation.status {

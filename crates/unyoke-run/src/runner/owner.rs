@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use unyoke_store::{Lease, LeaseStatus, Store};
+use unyoke_store::{Lease, LeaseStatus, Store, network_file_system};
 
 use super::LEASE_TIME;
 use crate::error::{Error, Result};
@@ -101,6 +101,11 @@ pub fn is_gone(layout: &Layout, owner: &str) -> Result<bool> {
         return Ok(false);
     };
     let path = layout.owners().join(name);
+    let is_here = owner.starts_with(&format!("{}-", host_name()));
+    if !is_here && network_file_system(&layout.owners()).is_some() {
+        // Locks may not reach from one machine to the other.
+        return Ok(false);
+    }
     Ok(path.try_exists().unwrap_or(false) && !is_locked(&path).unwrap_or(true))
 }
 

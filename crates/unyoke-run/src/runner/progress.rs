@@ -107,6 +107,28 @@ pub enum Progress {
         /// Where it is, and as which process.
         place: String,
     },
+    /// What a scheduler says about the job of an evaluation is new.
+    Job {
+        /// The evaluation.
+        evaluation: u64,
+        /// As in `queued (Resources)`.
+        said: String,
+    },
+    /// A scheduler cannot be asked, or can be again. Jobs go on.
+    Scheduler {
+        /// What is wrong; nothing if all is well again.
+        trouble: Option<String>,
+    },
+    /// Somebody is to make an evaluation by hand.
+    ByHand {
+        /// Which.
+        underway: Underway,
+    },
+    /// Nothing more can be begun until evaluations by hand are recorded.
+    AwaitingHand {
+        /// How many.
+        evaluations: usize,
+    },
     /// What is spent, and what will be once everything under way has ended.
     Spent {
         /// Cost of what ended.
@@ -179,6 +201,8 @@ pub enum Ending {
     NotWorthwhile(Appraisal),
     /// The time is over.
     WallTime,
+    /// The moment is reached, or near, at which the run was to end. What runs then goes on.
+    Until,
     /// Every design was evaluated.
     Exhausted,
     /// What could be evaluated otherwise is paused, by the names of measurements.
@@ -210,6 +234,7 @@ impl fmt::Display for Ending {
             Self::Budget => write!(f, "nothing more fits into the budget"),
             Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
+            Self::Until => write!(f, "the run was to end now"),
             Self::Exhausted => write!(f, "every design was evaluated"),
             Self::Paused(paused) => {
                 let names: Vec<&str> = paused.iter().map(|(name, _)| name.as_str()).collect();

@@ -95,8 +95,14 @@ pub(super) fn next(
                     spent.add(&outcome);
                 }
             },
+            State::Dead(Death::Stopped) => {}
+            State::Dead(death @ Death::Exceeded { .. }) => {
+                failures += 1;
+                after = Some(death.to_string());
+            }
+            State::Dead(Death::Refused { reason }) => never_began = Some(reason),
             // Nothing was measured, so nothing is paid; but it must come to an end, too.
-            State::Dead(death @ Death::NeverBegan { .. }) => {
+            State::Dead(death @ (Death::NeverBegan { .. } | Death::NeverRan { .. })) => {
                 stillborn += 1;
                 never_began = Some(death.to_string()).filter(|_| stillborn > DEATHS);
                 after = Some(death.to_string());

@@ -54,6 +54,14 @@ pub(super) const OBJECTIVE: &[&str] = &[
     "slots",
     "directory",
     "env",
+    "executor",
+    "slurm",
+    "submit",
+    "status",
+    "cancel",
+    "poll",
+    "grace",
+    "call_timeout",
     "priors",
     "hyper",
 ];
@@ -70,16 +78,57 @@ pub(super) const CONSTRAINT: &[&str] = &[
     "slots",
     "directory",
     "env",
+    "executor",
+    "slurm",
+    "submit",
+    "status",
+    "cancel",
+    "poll",
+    "grace",
+    "call_timeout",
     "priors",
     "hyper",
 ];
-pub(super) const MEASUREMENT: &[&str] =
-    &["outputs", "cost", "command", "timeout", "retries", "slots", "directory", "env"];
+pub(super) const MEASUREMENT: &[&str] = &[
+    "outputs",
+    "cost",
+    "command",
+    "timeout",
+    "retries",
+    "slots",
+    "directory",
+    "env",
+    "executor",
+    "slurm",
+    "submit",
+    "status",
+    "cancel",
+    "poll",
+    "grace",
+    "call_timeout",
+];
 /// How a measurement is made.
-pub(super) const RUNNING: &[&str] = &["command", "timeout", "retries", "slots", "directory", "env"];
+pub(super) const RUNNING: &[&str] = &[
+    "command",
+    "timeout",
+    "retries",
+    "slots",
+    "directory",
+    "env",
+    "executor",
+    "slurm",
+    "submit",
+    "status",
+    "cancel",
+    "poll",
+    "grace",
+    "call_timeout",
+];
+pub(super) const SLURM: &[&str] = &["partition", "time", "cpus", "memory", "extra"];
 
 pub(super) const PARAMETER_TYPES: &[&str] = &["continuous", "integer", "categorical"];
 pub(super) const SCALES: &[&str] = &["linear", "log"];
 pub(super) const DIRECTIONS: &[&str] = &["minimise", "maximise", "minimize", "maximize"];
 pub(super) const NOISES: &[&str] = &["none", "unknown"];
 pub(super) const UTILITIES: &[&str] = &["linear", "chebyshev"];
+pub(super) const EXECUTORS: &[&str] = &["local", "slurm", "command", "hand"];

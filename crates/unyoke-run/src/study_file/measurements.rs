@@ -7,6 +7,7 @@ use std::path::Path;
 
 use unyoke::{Cost, LearnedCost, Measurement, near};
 
+use super::executors;
 use super::fields;
 use super::outputs::OutputTable;
 use super::parameters::refuse_nul;
@@ -88,7 +89,8 @@ fn alone(
     if output.output.formula.is_some() {
         return None;
     }
-    let has_both = table.get("cost").is_some() && table.get("command").is_some();
+    let is_run = table.get("command").is_some() || table.get("executor").is_some();
+    let has_both = table.get("cost").is_some() && is_run;
     if let Some(other) = listed.filter(|_| !has_both) {
         refuse_half(table, &other.run.measurement, found);
         return None;
@@ -168,6 +170,7 @@ fn run(
         slots: table.get("slots").and_then(|entry| entry.count(found)),
         directory: directory.map_or(unsaid.directory, |directory| setting.folder.join(directory)),
         env: table.get("env").map_or_else(BTreeMap::new, |entry| variables(&entry, found)),
+        executor: executors::read(table, found),
         ..unsaid
     }
 }

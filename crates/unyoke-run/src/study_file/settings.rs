@@ -8,6 +8,7 @@ use std::time::Duration;
 use unyoke::{Algorithm, Config, Initial, Preference, Stop, Utility, near};
 use unyoke_store::Location;
 
+use super::executors::Executor;
 use super::fields;
 use super::table::{Entry, Findings, Table};
 use crate::command::CommandTemplate;
@@ -60,9 +61,16 @@ pub struct MeasurementRun {
     pub directory: PathBuf,
     /// Variables of its environment, beside the inherited ones.
     pub env: BTreeMap<String, String>,
+    /// Where its evaluations run.
+    pub executor: Executor,
 }
 
 impl MeasurementRun {
+    /// Whether it lacks a command, so that it cannot be run.
+    pub(super) fn needs_command(&self) -> bool {
+        self.command.is_none() && self.executor != Executor::Hand
+    }
+
     /// A measurement about which nothing is said.
     pub(super) fn new(measurement: &str, folder: &Path) -> Self {
         Self {
@@ -74,6 +82,7 @@ impl MeasurementRun {
             slots: None,
             directory: folder.to_owned(),
             env: BTreeMap::new(),
+            executor: Executor::Local,
         }
     }
 }

@@ -1,0 +1,167 @@
+//! A cluster of one node, which `cargo xtask` starts, and studies whose measurements are jobs there.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::place::Place;
+
+/// Where the cluster is.
+const FOLDER: &str = "UNYOKE_TEST_SLURM";
+
+/// Writes down when it begins and ends, looks whether another attempt at its evaluation runs, and takes
+/// a second.
+pub(crate) const WORK: &str = r#"e=$UNYOKE_EVALUATION
+mkdir -p running
+if [ -e running/$e ] && kill -0 "$(cat running/$e)" 2>/dev/null; then echo "met $e 0" >> commands; fi
+echo $$ > running/$e
+echo "began $e $UNYOKE_ATTEMPT" >> commands
+sleep "$2"
+echo "ended $e $UNYOKE_ATTEMPT" >> commands
+rm -f running/$e
+echo "$1"
+"#;
+
+/// Two objectives, each a job of Slurm that takes a second, three at once; so many evaluations in all.
+pub(crate) fn study(evaluations: usize) -> Place {
+    let place = Place::new(&text(evaluations, "1", 3));
+    place.write("work.sh", WORK);
+    place
+}
+
+pub(crate) fn text(evaluations: usize, seconds: &str, slots: usize) -> String {
+    let mut text = format!(
+        "[study]\nalgorithm = \"sobol\"\n[budget]\ncost = {evaluations}\n[parameters.x]\nlow = 0\nhigh = 1\n"
+    );
+    for (name, value) in [("mass", "{x}"), ("drag", "-{x}")] {
+        text += &format!(
+            "[objectives.{name}]
+direction = \"minimise\"
+cost = 1
+command = [\"/bin/sh\", \"work.sh\", \"{value}\", \"{seconds}\"]
+executor = \"slurm\"
+slurm = {{ time = \"10m\", cpus = 1, memory = \"10M\" }}
+slots = {slots}
+poll = \"1s\"
+grace = \"4s\"
+"
+        );
+    }
+    text
+}
+
+/// What commands wrote down: for each evaluation, how often.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) began: BTreeMap<u64, usize>,
+    pub(crate) ended: BTreeMap<u64, usize>,
+    pub(crate) met: Vec<u64>,
+    /// Most at once.
+    pub(crate) at_once: usize,
+}
+
+pub(crate) fn written(place: &Place) -> Written {
+    let mut written = Written::default();
+    let mut now = 0_usize;
+    for line in fs::read_to_string(place.path("commands")).unwrap_or_default().lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let evaluation: u64 = words[1].parse().unwrap();
+        match words[0] {
+            "began" => {
+                *written.began.entry(evaluation).or_default() += 1;
+                now += 1;
+            }
+            "ended" => {
+                *written.ended.entry(evaluation).or_default() += 1;
+                now = now.saturating_sub(1);
+            }
+            _ => written.met.push(evaluation),
+        }
+        written.at_once = written.at_once.max(now);
+    }
+    written
+}
+
+/// Checks that nothing was lost or doubled in a study of so many evaluations.
+pub(crate) fn audit(place: &Place, evaluations: usize) {
+    let rows = place.evaluations();
+    let completed = rows.iter().filter(|row| row["status"] == "completed").count();
+    let written = written(place);
+    assert_eq!(completed, evaluations, "{rows:?}");
+    assert_eq!(place.spent(), evaluations as f64, "the budget was not kept");
+    assert!(written.met.is_empty(), "two commands at once: {:?}", written.met);
+    // A command that came to its end has its result in the study, and is never run again.
+    assert_eq!(written.ended.len(), evaluations);
+    let doubled: Vec<_> = written.ended.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(doubled.is_empty(), "ended more than once: {doubled:?}");
+    for row in rows.iter().filter(|row| row["status"] == "completed") {
+        let x: f64 = row["x"].parse().unwrap();
+        let (name, value) = match row["measurement"].as_str() {
+            "mass" => ("mass", x),
+            _ => ("drag", -x),
+        };
+        assert_eq!(row[name].parse::<f64>().unwrap(), value, "{row:?}");
+    }
+}
+
+/// What a command of Slurm prints.
+pub(crate) fn slurm(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn node() -> String {
+    slurm("sinfo", &["-h", "-N", "-o", "%N"]).lines().next().unwrap().to_owned()
+}
+
+/// The numbers of jobs in this state.
+pub(crate) fn jobs(state: &str) -> Vec<String> {
+    let states = format!("--states={state}");
+    slurm("squeue", &["-h", &states, "-o", "%i"]).lines().map(str::to_owned).collect()
+}
+
+/// Kills the controller, which is started again by whoever keeps it, and waits until it answers.
+pub(crate) fn kill_controller() {
+    let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
+    let number = fs::read_to_string(folder.join("run/slurmctld-wlm.number")).unwrap();
+    assert!(Command::new("kill").args(["-9", number.trim()]).status().unwrap().success());
+    let began = std::time::Instant::now();
+    let answers = || Command::new("squeue").output().is_ok_and(|output| output.status.success());
+    while !answers() {
+        assert!(began.elapsed().as_secs() < 120, "the controller did not come back");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+/// Programs of Slurm without accounting, with an `sbatch` of which every fifth call fails, before the
+/// job is submitted or after. Gives the path to use.
+pub(crate) fn unreliable(place: &Place) -> String {
+    let folder = place.path("programs");
+    fs::create_dir_all(&folder).unwrap();
+    let real = |name: &str| {
+        let path = std::env::var_os("PATH").unwrap();
+        std::env::split_paths(&path).map(|at| at.join(name)).find(|at| at.exists()).unwrap()
+    };
+    for name in ["squeue", "scancel"] {
+        std::os::unix::fs::symlink(real(name), folder.join(name)).unwrap();
+    }
+    let script = format!(
+        r#"#!/bin/sh
+count=$(($(cat '{folder}/count' 2>/dev/null || echo 0) + 1))
+echo $count > '{folder}/count'
+fail() {{ echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1; }}
+[ $((count % 10)) -ne 3 ] || fail
+{sbatch} "$@" || exit
+[ $((count % 10)) -ne 8 ] || fail
+"#,
+        folder = folder.display(),
+        sbatch = real("sbatch").display(),
+    );
+    place.write("programs/sbatch", &script);
+    let chmod = Command::new("chmod").arg("+x").arg(folder.join("sbatch")).status();
+    assert!(chmod.unwrap().success());
+    format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display())
+}
