@@ -325,8 +325,9 @@ fn report() {
     let section = |heading: &str, text: &str, picture: Picture, caption: &str| Section {
         heading: heading.into(),
         text: text.into(),
-        figures: vec![Figure { caption: caption.into(), picture }],
+        figures: vec![Figure { caption: caption.into(), pictures: vec![picture] }],
         tables: Vec::new(),
+        ..Section::default()
     };
     let mut first = section(
         "Bayesian regret",

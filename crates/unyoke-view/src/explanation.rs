@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(of(&study, Permission::Granted), None);
         assert_eq!(of(&study, Permission::Never), Some(Obstacle::Budget));
         for n in 1..=3 {
-            study.tell_result(Design::new().with("n", n), "f", f64::from(n as i32)).unwrap();
+            study.tell_result(Design::new().with("n", n), "f", f64::from(n)).unwrap();
         }
         assert_eq!(of(&study, Permission::Granted), Some(Obstacle::Exhausted));
     }

@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(report.spent, 0.0);
         assert!(report.payments().is_empty());
         assert_eq!(values(&report), [[2.0, 3.0]]);
-        assert_eq!(report.page().html().matches("imported").count() > 1, true);
+        assert!(report.page().html().matches("imported").count() > 1);
     }
 
     #[test]

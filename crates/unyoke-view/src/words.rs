@@ -52,7 +52,7 @@ pub fn percent(probability: f64) -> String {
 /// A share in percent, to two digits; less than a hundredth of a percent is not told exactly.
 pub fn share(share: f64) -> String {
     match 100.0 * share {
-        percent if percent == 0.0 => "0 %".to_owned(),
+        0.0 => "0 %".to_owned(),
         percent if percent.abs() < 0.01 => "< 0.01 %".to_owned(),
         percent if percent.abs() >= 100.0 => format!("{percent:.0} %"),
         percent => {

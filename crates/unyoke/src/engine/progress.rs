@@ -14,6 +14,14 @@ use unyoke_math::Points;
 /// A range that is a smaller part of the utilities is none.
 const NEGLIGIBLE: f64 = 1e-9;
 
+/// What had been evaluated, in the order in which values arrived.
+struct Arrivals {
+    /// The distinct designs that may be chosen.
+    designs: Points,
+    /// For each evaluation that gave values its number, and the place of its design among them.
+    order: Vec<(u64, Option<usize>)>,
+}
+
 /// Between which utilities each decision maker's share is counted.
 struct Scale {
     low: Vec<f64>,
@@ -28,7 +36,7 @@ impl Engine<'_> {
         candidates: &Candidates,
         weights: &Points,
     ) -> Result<Vec<Milestone>> {
-        let (designs, arrivals) = self.arrivals()?;
+        let Arrivals { designs, order } = self.arrivals()?;
         let (expected, count) = (model.expected(&designs)?, designs.len());
         let (feasible, worths) = (expected.are_feasible(), expected.worths(model));
         let mut utilities = Points::zeros(weights.len(), count);
@@ -48,16 +56,14 @@ impl Engine<'_> {
             reached.iter_mut().zip(row).for_each(|(best, u)| *best = best.max(*u));
             Milestone { evaluation, share: scale.share(&reached) }
         };
-        Ok(arrivals.into_iter().map(milestone).collect())
+        Ok(order.into_iter().map(milestone).collect())
     }
 
-    /// The distinct designs that have values and may be chosen, and for each evaluation that gave values, in
-    /// the order in which these arrived, its number and the place of its design among them.
-    fn arrivals(&self) -> Result<(Points, Vec<(u64, Option<usize>)>)> {
+    fn arrivals(&self) -> Result<Arrivals> {
         let space = &self.history.space;
         let mut designs = Points::new(space.dim());
         let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut arrivals = vec![];
+        let mut order = vec![];
         for evaluation in self.history.completed() {
             let x = self.history.point(evaluation.id);
             let is_possible = x.iter().all(|v| (0.0..=1.0).contains(v)) && space.allows(x);
@@ -70,9 +76,9 @@ impl Engine<'_> {
                     Some(designs.len() - 1)
                 }
             };
-            arrivals.push((evaluation.id, place));
+            order.push((evaluation.id, place));
         }
-        Ok((designs, arrivals))
+        Ok(Arrivals { designs, order })
     }
 }
 
