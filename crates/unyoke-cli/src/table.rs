@@ -4,7 +4,7 @@
 
 use clap::{Args, ValueEnum};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use unyoke::{Design, Parameter};
 
 use crate::cells::from_cell;
@@ -277,7 +277,7 @@ fn refuse_workbook(path: &Path) -> Result<(), Failure> {
 }
 
 /// Where a table is, for messages.
-pub(crate) fn place(path: &PathBuf, line: u64) -> String {
+pub(crate) fn place(path: &Path, line: u64) -> String {
     format!("{}:{line}", path.display())
 }
 

@@ -154,7 +154,7 @@ fn standard_errors_are_imported_and_exported() {
         ("camber,chord,lift.sd\n0.1,1.1,0.5\n", "lift.sd has a value, but lift has none"),
         ("camber,chord,lift,lift.sd\n0.1,1.1,1,a\n", "lift.sd is \"a\""),
         ("camber,chord,lift,lift.sd\n0.1,1.1,1,-1\n", "standard error of lift"),
-        ("camber,chord,left\n0.1,1.1,1\n", "neither a parameter nor a measured output"),
+        ("camber,chord,left\n0.1,1.1,1\n", "did you mean \"lift\"?"),
     ] {
         place.write("bad.csv", csv);
         let said = place.fails(&["import", "bad.csv"], 1);

@@ -411,7 +411,8 @@ fn check_columns(head: &[String], problem: &Problem) -> Result<Vec<String>, Fail
         let hint = near(name, others).map_or_else(String::new, |near| format!("; is it {near:?}?"));
         wrong.push(format!("there is no column for the parameter {name:?}{hint}"));
     }
-    if !measured(problem).any(|output| is_there(&output.name)) {
+    let names = || measured(problem).map(|output| &output.name);
+    if !names().any(|name| is_there(name) || is_there(&error_column(name))) {
         let outputs: Vec<&str> = measured(problem).map(|output| output.name.as_str()).collect();
         wrong.push(format!("there is no column for a measured output: {}", outputs.join(", ")));
         wrong.append(&mut ignored);

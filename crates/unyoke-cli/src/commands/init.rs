@@ -273,7 +273,7 @@ fn interview(path: &Path) -> Result<String, Failure> {
         }
         match line.trim() {
             "back" => go_back(&mut answers),
-            "list" => complain(&format!("{}", answers.text())),
+            "list" => complain(&answers.text()),
             typed => {
                 if let Err(complaint) = take(&mut answers, path, question, typed) {
                     complain(&complaint);

@@ -109,7 +109,10 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     }
     match form {
         Form::Json => say_json(&json!({ "retried": retried }))?,
-        Form::Table if failed.is_empty() => say("there is no such failed evaluation")?,
+        Form::Table if study.evaluations().iter().any(|e| is_failed(&e)) && retried.is_empty() => {
+            say("no evaluation has failed like this")?;
+        }
+        Form::Table if failed.is_empty() => say("no evaluation has failed")?,
         Form::Table => {
             let evaluations = count(retried.len(), "evaluation");
             say(&format!("{evaluations} pending again; `unyoke run` makes them"))?;

@@ -106,7 +106,7 @@ impl Cells {
         let with =
             |outcome: Outcome, (name, reading): (String, Reading)| outcome.value(&name, reading);
         let outcome = self.values.into_iter().fold(Outcome::default(), with);
-        if self.reasons.is_empty() { outcome } else { outcome.missing(&self.reasons.join("; ")) }
+        if self.reasons.is_empty() { outcome } else { outcome.missing(self.reasons.join("; ")) }
     }
 }
 
