@@ -725,10 +725,10 @@ pub enum Deterministic {
     /// better: no stationary model follows kinks, steps and steep ends to a thousandth without becoming
     /// unsure of everything else. Where an objective is known as well as a value there would make it
     /// known, it is not measured again.
-    #[default]
     Adaptive,
     /// To a thousandth of their standard deviation, whatever the values. Where an objective is known
     /// that well, it is not measured again: the value would only repeat what is known.
+    #[default]
     Interpolated,
     /// To a hundredth, as published. A model then believes that measuring right beside a known
     /// value teaches something, which no measurement without noise does.
