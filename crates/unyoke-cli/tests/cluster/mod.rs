@@ -16,7 +16,10 @@ const FOLDER: &str = "UNYOKE_TEST_SLURM";
 /// a second.
 pub(crate) const WORK: &str = r#"e=$UNYOKE_EVALUATION
 mkdir -p running
-if [ -e running/$e ] && kill -0 "$(cat running/$e)" 2>/dev/null; then echo "met $e 0" >> commands; fi
+before=$(cat running/$e 2>/dev/null || echo none)
+# A killed process that nobody has waited for yet does not run.
+state=$(cut -d' ' -f3 "/proc/$before/stat" 2>/dev/null)
+if [ -n "$state" ] && [ "$state" != Z ]; then echo "met $e 0" >> commands; fi
 echo $$ > running/$e
 echo "began $e $UNYOKE_ATTEMPT" >> commands
 sleep "$2"
