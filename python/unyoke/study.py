@@ -201,7 +201,7 @@ class Study:
         first, and what is paused is left out. Raises `Exhausted` if nothing is left.
 
         >>> from unyoke import Problem, Real, Choice, Minimise
-        >>> problem = Problem({"x": Real(0, 1), "wood": Choice(["oak", "pine"])}, {"mass": Minimise(cost=1)})
+        >>> problem = Problem({"x": Real(0, 1), "wood": Choice("oak", "pine")}, {"mass": Minimise(cost=1)})
         >>> study = Study.open(None, problem)
         >>> study.ask(fix={"wood": "pine"}).design["wood"]
         'pine'
