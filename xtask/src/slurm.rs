@@ -62,7 +62,7 @@ pub(crate) fn test_long() -> Outcome {
 
 fn run_tests(arguments: &[&str]) -> Outcome {
     let slurm = Slurm::start()?;
-    let mut tests = cargo(&["test", "-p", "unyoke-cli", "--test", "clusters", "--", "--ignored"]);
+    let mut tests = cargo(&["test", "--workspace", "--test", "clusters", "--", "--ignored"]);
     run(slurm.show(tests.arg("--test-threads=1").args(arguments)))
 }
 
