@@ -151,7 +151,10 @@ fn predictions_and_reasons_are_shown() {
     let there = place.json(&["explain", "--at", "x=0.5", "--at", "x=1"]);
     assert!(there[0]["outputs"]["drag"]["mean"].is_number());
     assert!(there[1]["options"][1]["gain"].is_number());
-    assert!(place.text(&["explain", "--at", "x=0.5"]).contains("gain per cost"));
+    assert!(there[0]["range"].as_f64().unwrap() > 0.0);
+    assert_eq!(there[0]["range"], next["prospect"]["range"], "gains have one unit");
+    let said = place.text(&["explain", "--at", "x=0.5"]);
+    assert!(said.contains("gain, % of the front's range"), "{said}");
     assert!(place.fails(&["explain", "--at", "y=0.5"], 1).contains("\"y\""));
     assert!(place.text(&["explain"]).contains("break-even cost"));
 

@@ -3,7 +3,8 @@
 use clap::Args;
 use std::process::ExitCode;
 use unyoke::{
-    Appraisal, Design, Evaluation, Permission, Problem, Status, Study, Suggestion, Verdict,
+    Appraisal, Design, Evaluation, Obstacle, Permission, Problem, Status, Study, Suggestion,
+    Verdict,
 };
 use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
 use unyoke_store::Store;
@@ -111,13 +112,10 @@ fn why_nothing(file: &StudyFile, study: &Study<Store>, only: &[String], fixed: &
     };
     let now = granted(&limits().only(only));
     if now.contains(&Permission::Granted) {
-        return match fixed.is_empty() {
-            true => "every design has been evaluated".to_owned(),
-            false => format!("every design with {fixed} has been evaluated"),
-        };
+        return Obstacle::Exhausted.sentence(only, fixed);
     }
     if !now.is_empty() {
-        return "nothing was found that fits into what is left of the budget".to_owned();
+        return Obstacle::Budget.sentence(only, fixed);
     }
     if !granted(&limits().only(only).without_pauses()).is_empty() {
         let is_meant = |name: &String| only.is_empty() || only.contains(name);
@@ -141,10 +139,7 @@ fn why_nothing(file: &StudyFile, study: &Study<Store>, only: &[String], fixed: &
                 --measurement"
             .to_owned();
     }
-    match only {
-        [] => "nothing more fits into the budget".to_owned(),
-        only => format!("nothing more of {} fits into the budget", only.join(", ")),
-    }
+    Obstacle::Budget.sentence(only, fixed)
 }
 
 /// Asks, in the way of `ask`, for an evaluation that nobody else works on. `None` if none is possible.

@@ -276,23 +276,17 @@ pub(crate) fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> Str
 pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
     match ending {
         Ending::NotWorthwhile(appraisal) => AppraisalView::new(problem, appraisal).sentence(),
-        Ending::Budget => "nothing more fits into the budget".to_owned(),
-        Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Until => "the run was to end now; the next one collects what still runs".to_owned(),
-        Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Paused(paused) => {
             format!("{}, and nothing else can be evaluated", pauses_in_words(paused))
         }
-        Ending::Only(only) => format!("nothing more of {} fits into the budget", only.join(", ")),
         Ending::Confirmed { paused } if !paused.is_empty() => format!(
             "confirmed what is possible while {} and fits into the budget",
             pauses_in_words(paused)
         ),
-        Ending::Confirmed { .. } => "confirmed what fits into the budget".to_owned(),
-        Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
         Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),
-        _ => "ended".to_owned(),
+        others => others.to_string(),
     }
 }
 
