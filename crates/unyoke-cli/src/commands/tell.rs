@@ -217,7 +217,7 @@ fn advised(arguments: &Arguments, study: &Study<Store>, error: unyoke::Error) ->
     let values = match &arguments.values[..] {
         _ if arguments.retract => "VALUE".to_owned(),
         [] => "VALUE".to_owned(),
-        values => values.join(" "),
+        values => values.join(" ").replace(MINUS, "-"),
     };
     let says = |status: &str, advice: &str| {
         Failure::Refused(format!("evaluation {id} is already recorded as {status}; {advice}"))
