@@ -12,7 +12,7 @@ use unyoke_run::{Limits, is_gone, now, release_by_hand};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{
     Background, Custody, FrontView, Plan, StudyReport, Worker, best_for, evaluations,
-    explain_design, explanation, front, has_values, measured, measured_front, models, status,
+    explain_designs, explanation, front, has_values, measured, measured_front, models, status,
 };
 
 use crate::error::{Failure, Result};
@@ -184,8 +184,7 @@ impl Handle {
         let designs: Vec<Design> = serde_json::from_str(designs).map_err(Failure::Json)?;
         self.view(py, |study, _| {
             require_values(study)?;
-            let explained = designs.into_iter().map(|design| explain_design(study, design));
-            json(&explained.collect::<unyoke::Result<Vec<_>>>()?)
+            json(&explain_designs(study, &designs)?)
         })
     }
 

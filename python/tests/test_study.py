@@ -27,6 +27,7 @@ def test_suggestions_have_reasons_once_there_are_models(told):
     suggestion = told.ask()
     assert suggestion.gain_per_cost > 0 and len(suggestion.options) == 2
     assert "▶" in suggestion.why and "break-even cost" in suggestion.why
+    assert "% of the front's range" in suggestion.why
     assert suggestion.as_dict()["evaluation"] == suggestion.evaluation
     assert f"evaluation {suggestion.evaluation}" in suggestion._repr_html_()
 

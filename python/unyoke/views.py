@@ -49,10 +49,21 @@ class Suggestion:
             even = option["break_even_cost"]
             lines.append(
                 f"{mark} {' + '.join(option['measurements'])} at {in_words(option['design'])}: "
-                f"gain {option['gain']:.3g} for {option['cost']:.4g}, {option['gain_per_cost']:.3g} per cost"
+                f"gain {self._gain(option['gain'])} for {option['cost']:.4g}, "
+                f"{self._gain(option['gain_per_cost'])} per unit of cost"
                 + (f", break-even cost {even:.4g}" if even is not None else "")
             )
         return "\n".join([*lines, *self.notes])
+
+    @property
+    def _range(self) -> float | None:
+        """The range of the front, of which gains are shares; None where there is none."""
+        prospect = self._view.get("prospect")
+        return (prospect["range"] or None) if prospect else None
+
+    def _gain(self, gain: float) -> str:
+        words = gain_in_words(gain, self._range)
+        return words if self._range is None else f"{words} of the front's range"
 
     def as_dict(self) -> dict[str, Any]:
         """The view of `docs/views.md`."""
@@ -69,7 +80,8 @@ class Suggestion:
             f"<b>evaluation {self.evaluation}: {escape(self.measurement)}</b> at "
             f"{escape(in_words(self.design))}, cost {self.cost:.4g}"
         )
-        return f"<div>{head}{options_table(self.options, self._view.get('chosen'))}{note_list(self.notes)}</div>"
+        options = options_table(self.options, self._view.get("chosen"), self._range)
+        return f"<div>{head}{options}{note_list(self.notes)}</div>"
 
 
 class Explanation(Suggestion):
@@ -223,10 +235,24 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-def options_table(options: Sequence[Mapping[str, Any]], chosen: int | None) -> str:
+def gain_in_words(gain: float, span: float | None) -> str:
+    """A gain as a share of the range of the front, `span`, where there is one."""
+    if span is None:
+        return f"{gain:.4g}"
+    percent = 100 * gain / span
+    if percent == 0 or percent >= 0.01:
+        # Two digits: more than the models are good for would only distract.
+        return f"{percent:.0f} %" if percent >= 100 else f"{percent:.2g} %"
+    return "< 0.01 %"
+
+
+def options_table(options: Sequence[Mapping[str, Any]], chosen: int | None, span: float | None) -> str:
     if not options:
         return ""
-    head = ["", "evaluate", "at", "expected gain", "cost", "gain per cost", "break-even cost"]
+    gains = ["expected gain", "gain per cost"]
+    if span is not None:
+        gains = ["gain, % of the front's range", "per unit of cost"]
+    head = ["", "evaluate", "at", gains[0], "cost", gains[1], "break-even cost"]
     rows = []
     for place, option in enumerate(options):
         even = option["break_even_cost"]
@@ -235,9 +261,9 @@ def options_table(options: Sequence[Mapping[str, Any]], chosen: int | None) -> s
                 "▶" if place == chosen else "",
                 " + ".join(option["measurements"]),
                 in_words(option["design"]),
-                f"{option['gain']:.4g}",
+                gain_in_words(option["gain"], span),
                 f"{option['cost']:.4g}",
-                f"{option['gain_per_cost']:.4g}",
+                gain_in_words(option["gain_per_cost"], span),
                 "" if even is None else f"{even:.4g}",
             ]
         )

@@ -8,6 +8,7 @@ mod failure;
 mod words;
 mod clock;
 mod cells;
+mod workbook;
 mod table;
 mod arguments;
 mod live;
@@ -21,7 +22,7 @@ use command_line::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    match run(Arguments::parse_from(arguments::typed(std::env::args_os()))) {
         Ok(code) => code,
         Err(failure) => failure.show(),
     }

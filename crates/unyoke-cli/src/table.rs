@@ -1,4 +1,5 @@
-//! Tables that people and other programs write: CSV with any delimiter and either decimal mark.
+//! Tables that people and other programs write: CSV with any delimiter and either decimal mark, and sheets
+//! of workbooks.
 //!
 //! What columns mean is decided elsewhere.
 
@@ -10,6 +11,7 @@ use unyoke::{Design, Parameter};
 use crate::cells::from_cell;
 use crate::failure::Failure;
 use crate::words::with_value;
+use crate::workbook::{self, Cell, Sheet, is_workbook};
 
 /// How a table is written, as far as people say so.
 #[derive(Debug, Args)]
@@ -20,6 +22,18 @@ pub(crate) struct Format {
     /// The decimal mark of numbers; found out by default.
     #[arg(long)]
     decimal: Option<Decimal>,
+    /// The sheet of a workbook; the first by default.
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
+}
+
+/// What the cells of a column hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Number,
+    Text,
+    /// Nobody knows its name.
+    Other,
 }
 
 /// What separates cells.
@@ -78,17 +92,21 @@ pub(crate) fn is_blank(text: &str) -> bool {
 }
 
 impl Table {
-    /// The table in a file; `-` reads standard input. `is_number` says which columns have numbers.
+    /// The table in a file; `-` reads standard input. `column` says what the column of a name holds.
     pub(crate) fn read(
         path: &Path,
         format: &Format,
-        is_number: impl Fn(&str) -> bool,
+        column: impl Fn(&str) -> Column,
     ) -> Result<Self, Failure> {
-        refuse_workbook(path)?;
+        format.check(path)?;
+        if is_workbook(path) {
+            let sheet = workbook::read(path, format.sheet.as_deref())?;
+            return Ok(Self::of_sheet(sheet, format, column));
+        }
         let mut table = parse(&text(path)?, format)?;
         table.decimal = match format.decimal {
             Some(decimal) => decimal,
-            None => table.found_decimal(is_number),
+            None => table.found_decimal(column),
         };
         if table.decimal == Decimal::Comma && format.decimal.is_none() {
             table.notes.push("numbers are read with a decimal comma".to_owned());
@@ -96,17 +114,45 @@ impl Table {
         Ok(table)
     }
 
-    /// A comma if numbers have commas and none has a point.
-    fn found_decimal(&self, is_number: impl Fn(&str) -> bool) -> Decimal {
-        let columns: Vec<usize> =
-            (0..self.head.len()).filter(|column| is_number(&self.head[*column])).collect();
-        let cells = || self.rows.iter().flat_map(|row| columns.iter().map(|c| row.cell(*c).trim()));
-        let has = |mark: char| {
-            cells().any(|cell| {
-                cell.contains(mark) && cell.replacen(mark, ".", 1).parse::<f64>().is_ok()
-            })
+    /// The table on a sheet. Its numbers have a decimal point, those among them that are stored as text too:
+    /// there, commas are replaced.
+    fn of_sheet(sheet: Sheet, format: &Format, column: impl Fn(&str) -> Column) -> Self {
+        let mut notes = sheet_notes(&sheet, format);
+        let Sheet { mut rows, merged, .. } = sheet;
+        let known =
+            |row: &[Cell]| row.iter().filter(|cell| column(&cell.text) != Column::Other).count();
+        let counts: Vec<usize> = rows.iter().take(HEAD_ROWS).map(|(_, row)| known(row)).collect();
+        let head = (0..counts.len()).fold(0, |a, b| if counts[b] > counts[a] { b } else { a });
+        let mut body = rows.split_off((head + 1).min(rows.len()));
+        let (line, names) = rows.pop().unwrap_or_default();
+        if head > 0 {
+            notes.push(format!("the names of columns are in row {line}"));
+        }
+        let names: Vec<String> = names.into_iter().map(|cell| cell.text).collect();
+        let last = body.last().map_or(line, |(last, _)| *last);
+        for (_, cells) in merged.iter().filter(|(row, _)| *row <= last) {
+            notes.push(format!(
+                "{cells} are merged; the value counts only for the first of these cells"
+            ));
+        }
+        if has_decimal_commas(&mut body, &names, format, column) {
+            notes.push("numbers that are stored as text are read with a decimal comma".to_owned());
+        }
+        let text = |(line, cells): (u64, Vec<Cell>)| Row {
+            line,
+            cells: cells.into_iter().map(|cell| cell.text).collect(),
         };
-        if has(',') && !has('.') { Decimal::Comma } else { Decimal::Point }
+        let mut rows: Vec<Row> = body.into_iter().map(text).collect();
+        rows.retain(|row| !row.is_empty());
+        Self { head: names, rows, decimal: Decimal::Point, notes }
+    }
+
+    /// A comma if numbers have commas and none has a point.
+    fn found_decimal(&self, column: impl Fn(&str) -> Column) -> Decimal {
+        let columns: Vec<usize> =
+            (0..self.head.len()).filter(|i| column(&self.head[*i]) == Column::Number).collect();
+        let cells = || self.rows.iter().flat_map(|row| columns.iter().map(|c| row.cell(*c).trim()));
+        found_decimal(cells)
     }
 
     /// The number that a cell holds.
@@ -120,12 +166,12 @@ impl Table {
 
     /// What is wrong with a cell that should hold a number.
     pub(crate) fn not_a_number(&self, name: &str, text: &str, instead: &str) -> String {
-        let mark = match (self.decimal, text.contains([',', '.'])) {
+        let mark = match (self.decimal, has_mark(text, ',') || has_mark(text, '.')) {
             (Decimal::Point, true) => " with a decimal point (or --decimal comma)",
             (Decimal::Comma, true) => " with a decimal comma (or --decimal point)",
             _ => "",
         };
-        format!("{name} is {text:?}, but must be a number{mark}{instead}")
+        format!("{name} is {text:?}, but must be a number{mark}{instead}{}", mishap(text))
     }
 
     /// The design with the value of a parameter that a cell holds.
@@ -262,17 +308,98 @@ fn found_delimiter(text: &str) -> Delimiter {
     Delimiter::ALL[found]
 }
 
-/// Workbooks are archives, not text.
-fn refuse_workbook(path: &Path) -> Result<(), Failure> {
-    let is_workbook = |end: &std::ffi::OsStr| {
-        ["xlsx", "xlsm", "xlsb", "xls", "ods"].iter().any(|known| end.eq_ignore_ascii_case(known))
+/// A comma if numbers have commas and none has a point.
+fn found_decimal<'a, C: Iterator<Item = &'a str>>(cells: impl Fn() -> C) -> Decimal {
+    let has = |mark: char| cells().any(|cell| has_mark(cell, mark));
+    if has(',') && !has('.') { Decimal::Comma } else { Decimal::Point }
+}
+
+/// Whether a text is a number with this decimal mark.
+fn has_mark(cell: &str, mark: char) -> bool {
+    cell.contains(mark) && cell.replacen(mark, ".", 1).parse::<f64>().is_ok()
+}
+
+/// So many rows of a sheet may stand above the names of its columns, with titles and merged cells.
+const HEAD_ROWS: usize = 20;
+
+/// What should be known about which sheet was read.
+fn sheet_notes(sheet: &Sheet, format: &Format) -> Vec<String> {
+    if sheet.others.is_empty() || format.sheet.is_some() {
+        return vec![];
+    }
+    let others: Vec<String> = sheet.others.iter().map(|name| format!("{name:?}")).collect();
+    let others = others.join(", ");
+    vec![format!(
+        "the first sheet, {:?}, is read; --sheet NAME reads another: {others}",
+        sheet.name
+    )]
+}
+
+/// Replaces decimal commas of numbers that are stored as text, if that is how they are written.
+fn has_decimal_commas(
+    rows: &mut [(u64, Vec<Cell>)],
+    names: &[String],
+    format: &Format,
+    column: impl Fn(&str) -> Column,
+) -> bool {
+    let is_number: Vec<bool> = names.iter().map(|name| column(name) == Column::Number).collect();
+    let texts = || {
+        let cells = rows.iter().flat_map(|(_, cells)| cells.iter().zip(&is_number));
+        cells
+            .filter(|(cell, is_number)| cell.is_text && **is_number)
+            .map(|(cell, _)| cell.text.trim())
     };
-    match path.extension().is_some_and(is_workbook) {
-        true => Err(Failure::Refused(format!(
-            "{} is a workbook; save its sheet as CSV, with any delimiter",
-            path.display()
-        ))),
-        false => Ok(()),
+    let decimal = format.decimal.unwrap_or_else(|| found_decimal(texts));
+    if decimal == Decimal::Point || !texts().any(|text| has_mark(text, ',')) {
+        return false;
+    }
+    for (_, cells) in rows {
+        for (cell, _) in cells.iter_mut().zip(&is_number).filter(|(_, is_number)| **is_number) {
+            if cell.is_text && has_mark(cell.text.trim(), ',') {
+                cell.text = cell.text.replacen(',', ".", 1);
+            }
+        }
+    }
+    true
+}
+
+impl Format {
+    /// Whether what is told of a file can be true of it.
+    fn check(&self, path: &Path) -> Result<(), Failure> {
+        let refused = |reason: &str| Err(Failure::Refused(format!("{} {reason}", path.display())));
+        if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
+            return refused(
+                "is a Parquet file, which is not read; convert it to CSV, for example with \
+                 python3 -c \"import pandas; pandas.read_parquet('FILE.parquet').to_csv('FILE.csv', index=False)\"",
+            );
+        }
+        match (is_workbook(path), self) {
+            (true, Self { delimiter: Some(_), .. }) => {
+                refused("is a workbook, which has no delimiter; leave out --delimiter")
+            }
+            (false, Self { sheet: Some(_), .. }) => {
+                refused("is no workbook, so that it has no sheets; leave out --sheet")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a spreadsheet may have done to a number.
+fn mishap(text: &str) -> &'static str {
+    let parts: Vec<&str> = text.split(['-', '/', '.', ' ']).take(3).collect();
+    let is_digits = |part: &&str| part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
+    if text.starts_with('=') {
+        return "; it is a formula without a value: open the workbook in a spreadsheet program and save it";
+    }
+    if text.starts_with('#') {
+        return "; a formula of the spreadsheet went wrong there";
+    }
+    match parts.len() == 3 && parts.iter().all(|part| !part.is_empty() && is_digits(part)) {
+        true => {
+            "; spreadsheets turn numbers into dates: format the column as numbers and type it again"
+        }
+        false => "",
     }
 }
 
@@ -286,7 +413,7 @@ mod tests {
     use super::*;
 
     fn plain() -> Format {
-        Format { delimiter: None, decimal: None }
+        Format { delimiter: None, decimal: None, sheet: None }
     }
 
     #[test]
@@ -310,7 +437,7 @@ mod tests {
     fn a_decimal_comma_is_one_only_if_no_number_has_a_point() {
         let found = |text: &str| {
             let table = parse(text, &plain()).unwrap();
-            table.found_decimal(|name| name != "note")
+            table.found_decimal(|name| if name == "note" { Column::Other } else { Column::Number })
         };
         assert_eq!(found("x;f;note\n1,5;2;a.b\n"), Decimal::Comma);
         assert_eq!(found("x;f\n1,5;2.5\n"), Decimal::Point);

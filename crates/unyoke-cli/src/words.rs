@@ -86,8 +86,14 @@ pub(crate) fn parse_design(problem: &Problem, text: &str) -> Result<Design, Fail
         let name = name.trim();
         let parameter = problem.parameters.iter().find(|parameter| parameter.name() == name);
         let Some(parameter) = parameter else {
-            let near = unyoke::near(name, problem.parameters.iter().map(Parameter::name));
-            return Err(unyoke::Error::UnknownParameter { name: name.to_owned(), near }.into());
+            let names: Vec<&str> = problem.parameters.iter().map(Parameter::name).collect();
+            let near = unyoke::near(name, names.iter().copied());
+            let others = match near {
+                Some(_) => String::new(),
+                None => format!("; there are {}", names.join(", ")),
+            };
+            let error = unyoke::Error::UnknownParameter { name: name.to_owned(), near };
+            return Err(Failure::Refused(format!("{error}{others}")));
         };
         design = with_value(design, parameter, value.trim()).map_err(Failure::Refused)?;
     }

@@ -6,6 +6,7 @@ mod place;
 
 use place::{ENGINE, Place, TWO};
 use serde_json::json;
+use std::fs;
 
 /// A study of `TWO` with some evaluations.
 fn begun() -> Place {
@@ -47,6 +48,27 @@ fn changed_bounds_are_refused_until_they_are_amended() {
     let journal = place.text(&["export", "--as", "journal"]);
     assert_eq!(journal.matches("\"event\":\"redefined\"").count(), 1);
     place.text(&["report"]);
+}
+
+#[test]
+fn a_study_that_is_running_is_not_amended() {
+    let text = TWO.replace("\"echo\", \"{x}\"", "\"sh\", \"-c\", \"cat gate; echo {x}\"");
+    let text = text.replace("cost = 18", "cost = 1");
+    let place = Place::new(&text);
+    place.gate("gate");
+    let mut run = place.spawn(&["run", "--no-report"]);
+    place.await_that("the command has begun", |place| !place.starts().is_empty());
+    place.write("study.toml", &format!("{}{ENGINE}", text.replacen("high = 1", "high = 3", 1)));
+    let before = fs::read(place.path("study.db")).unwrap();
+    let said = place.fails(&["amend", "--yes"], 1);
+    assert!(said.contains("the study is running, by "), "{said}");
+    assert!(said.contains("press Ctrl-C there, then amend it"), "{said}");
+    assert_eq!(fs::read(place.path("study.db")).unwrap(), before, "nothing was recorded");
+    // Lets the command go on, whose run then ends: there is no more to spend.
+    fs::OpenOptions::new().write(true).open(place.path("gate")).unwrap();
+    assert!(run.wait().unwrap().success());
+    let said = place.text(&["amend", "--yes"]);
+    assert!(said.contains("high from 1.0 to 3.0") && said.contains("recorded"), "{said}");
 }
 
 #[test]

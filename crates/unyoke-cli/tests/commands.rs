@@ -58,7 +58,10 @@ fn a_study_can_be_made_by_hand() {
     );
     assert!(place.fails(&["tell", "99", "1"], 1).contains("no evaluation 99"));
     assert!(place.fails(&["tell", "1", "nan"], 1).contains("--failed"));
-    assert!(place.fails(&["run"], 3).contains("needs a command"));
+    let said = place.fails(&["run"], 1);
+    assert!(
+        said.contains("no measurement in study.toml has a command") && said.contains("unyoke ask")
+    );
 }
 
 #[test]
@@ -129,6 +132,29 @@ fn mistakes_in_a_table_are_told_row_by_row() {
 }
 
 #[test]
+fn messages_say_what_would_help() {
+    let place = Place::new(TWO);
+    let said = place.fails(&["queue", "width=0.3"], 1);
+    assert!(said.contains("no parameter is called \"width\"; there are x"), "{said}");
+    assert!(place.fails(&["ask", "--count", "0"], 2).contains("--count"));
+    assert!(place.fails(&["run", "--cost", "-5"], 2).contains("must be a positive number"));
+    place.text(&["run", "--no-report"]);
+    let status = place.text(&["status"]);
+    assert!(
+        status.contains("nothing more fits into the budget: 0 is left, and the cheapest, mass"),
+        "{status}"
+    );
+    assert!(place.fails(&["ask"], 1).contains("nothing more fits into the budget"));
+    let said = place.text(&["confirm"]);
+    let is_told =
+        |said: &str| said.contains("nothing more fits into the budget: spent 18 of 18, with 0");
+    assert!(is_told(&said) || said.contains("nothing to confirm: spent"), "{said}");
+    assert!(!said.contains("confirmed what fits"), "{said}");
+    let said = place.fails(&["tell", "0", "-3.25±0.5"], 1);
+    assert!(said.contains("`unyoke tell --correct 0 -3.25±0.5` replaces that"), "{said}");
+}
+
+#[test]
 fn predictions_and_reasons_are_shown() {
     let place = Place::new(TWO);
     assert!(place.fails(&["front"], 1).contains("no study"));
@@ -151,7 +177,10 @@ fn predictions_and_reasons_are_shown() {
     let there = place.json(&["explain", "--at", "x=0.5", "--at", "x=1"]);
     assert!(there[0]["outputs"]["drag"]["mean"].is_number());
     assert!(there[1]["options"][1]["gain"].is_number());
-    assert!(place.text(&["explain", "--at", "x=0.5"]).contains("gain per cost"));
+    assert!(there[0]["range"].as_f64().unwrap() > 0.0);
+    assert_eq!(there[0]["range"], next["prospect"]["range"], "gains have one unit");
+    let said = place.text(&["explain", "--at", "x=0.5"]);
+    assert!(said.contains("gain, % of the front's range"), "{said}");
     assert!(place.fails(&["explain", "--at", "y=0.5"], 1).contains("\"y\""));
     assert!(place.text(&["explain"]).contains("break-even cost"));
 

@@ -70,6 +70,22 @@ fn a_measurement_of_two_outputs_is_told_by_name() {
 }
 
 #[test]
+fn negative_values_may_have_errors() {
+    let place = Place::new(WING);
+    let fem = place.json(&["ask", "--measurement", "fem"])[0]["evaluation"].to_string();
+    let comma = place.fails(&["tell", &fem, "-3,25"], 1);
+    assert!(
+        comma.contains("\"-3,25\" is not a number") && comma.contains("decimal point"),
+        "{comma}"
+    );
+    let said = place.text(&["tell", &fem, "-3.25±0.5", "--cost", "2"]);
+    assert!(said.contains("recorded as -3.25 ± 0.50"), "{said}");
+    let said = place.text(&["tell", "--correct", &fem, "-3.5+-0.25"]);
+    assert!(said.contains("corrected to -3.50 ± 0.25"), "{said}");
+    assert!(place.run(&["tell", &fem, "-x"]).status.code() == Some(2), "an option that is none");
+}
+
+#[test]
 fn what_is_missing_and_where_it_was_made_is_recorded() {
     let place = Place::new(WING);
     let cfd = ask(&place, "cfd");

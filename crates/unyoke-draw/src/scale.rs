@@ -126,9 +126,15 @@ impl Scale {
     fn log_ticks(&self, wanted: usize) -> Vec<Tick> {
         let decades = (self.high / self.low).log10();
         let every = (decades / wanted.max(2) as f64).ceil().max(1.0) as i32;
+        if every > 1 {
+            // Every so many powers of ten, counted from where most of them are on the scale.
+            let from = |phase: i32| self.multiples(&[1.0], |k| k.rem_euclid(every) == phase);
+            let most = |a: Vec<f64>, b: Vec<f64>| if b.len() > a.len() { b } else { a };
+            return named(&(0..every).map(from).fold(vec![], most));
+        }
         let sets: [&[f64]; 3] = [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0]];
         for mantissas in sets {
-            let values = self.multiples(mantissas, every);
+            let values = self.multiples(mantissas, |_| true);
             if values.len() >= 3 {
                 return named(&values);
             }
@@ -140,19 +146,19 @@ impl Scale {
     pub fn small_ticks(&self) -> Vec<f64> {
         match self.kind {
             Kind::Log if (self.high / self.low).log10() < 7.0 => {
-                self.multiples(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1)
+                self.multiples(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], |_| true)
             }
             _ => Vec::new(),
         }
     }
 
-    /// All m·10ᵏ on the scale with m among `mantissas` and k a multiple of `every`.
-    fn multiples(&self, mantissas: &[f64], every: i32) -> Vec<f64> {
+    /// All m·10ᵏ on the scale with m among `mantissas` and k as wanted.
+    fn multiples(&self, mantissas: &[f64], is_wanted: impl Fn(i32) -> bool) -> Vec<f64> {
         let first = self.low.log10().floor() as i32;
         let last = self.high.log10().ceil() as i32;
         let within = |v: &f64| *v >= self.low * (1.0 - 1e-9) && *v <= self.high * (1.0 + 1e-9);
         (first..=last)
-            .filter(|k| k.rem_euclid(every) == 0)
+            .filter(|k| is_wanted(*k))
             .flat_map(|k| mantissas.iter().map(move |m| times_ten_to(*m, k)))
             .filter(within)
             .collect()
@@ -296,6 +302,8 @@ mod tests {
         assert_eq!(labels(Scale::new(Kind::Log, 0.2, 1.4), 5), ["0.2", "0.5", "1"]);
         assert_eq!(labels(Scale::new(Kind::Log, 0.45, 0.62), 4), ["0.45", "0.50", "0.55", "0.60"]);
         assert_eq!(labels(Scale::new(Kind::Log, 1e-6, 0.1), 3), ["10⁻⁶", "10⁻⁴", "10⁻²"]);
+        assert_eq!(labels(Scale::new(Kind::Log, 1e-5, 0.1), 3), ["10⁻⁵", "10⁻³", "10⁻¹"]);
+        assert_eq!(labels(Scale::new(Kind::Log, 8e-4, 1.2), 3), ["0.01", "1"]);
     }
 
     #[test]

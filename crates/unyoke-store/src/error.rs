@@ -140,7 +140,7 @@ pub enum Error {
     ///
     /// What was to be written may or may not have been: read to find out.
     #[error(
-        "{location} was taken over by {holder}, because this program gave no sign of life for a while"
+        "{holder} writes to {location} now, because this program gave no sign of life for a while"
     )]
     LockLost {
         /// Where the study is.
@@ -148,15 +148,15 @@ pub enum Error {
         /// Who has it now: process, machine, and since when.
         holder: String,
     },
-    /// A program on another machine stopped while it was taking over the journal file.
+    /// A program on another machine stopped while it was claiming the right to write to the journal file.
     #[error(
-        "{location} was being taken over by {holder}, which gives no sign of life; if you are sure \
-         that it is gone, remove the folder {}", folder.display()
+        "{holder} began to claim {location} and gives no sign of life since; if you are sure that it is gone, \
+         remove the folder {}", folder.display()
     )]
     LockStuck {
         /// Where the study is.
         location: String,
-        /// Who was taking over: process, machine, and since when.
+        /// Who was claiming it: process, machine, and since when.
         holder: String,
         /// What to remove.
         folder: PathBuf,

@@ -1,7 +1,9 @@
 //! What to evaluate next, and why; and what is expected of a design of the user's own.
 
 use serde::{Deserialize, Serialize};
-use unyoke::{Appraisal, Design, Journal, OptionRow, Origin, Problem, Stop, Study, Suggestion};
+use unyoke::{
+    Appraisal, Design, Journal, Obstacle, OptionRow, Problem, Scores, Stop, Study, Suggestion,
+};
 
 use crate::front::{PointView, point_view};
 use crate::model::{ModelView, models};
@@ -69,34 +71,6 @@ pub struct Explanation {
     pub models: Vec<ModelView>,
 }
 
-/// Why nothing more may be evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Obstacle {
-    /// Nothing fits into what is left of the budget.
-    Budget,
-    /// Every design was evaluated, and values do not change when they are measured again.
-    Exhausted,
-}
-
-impl Obstacle {
-    /// Why this is suggested only without the study's limits.
-    pub fn of(suggestion: &Suggestion) -> Self {
-        match suggestion.origin {
-            Origin::Repeated => Self::Exhausted,
-            _ => Self::Budget,
-        }
-    }
-
-    /// As a sentence without an end.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Budget => "nothing more fits into the budget",
-            Self::Exhausted => "every design was evaluated",
-        }
-    }
-}
-
 /// What is expected of a design, and what measuring it is worth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesignView {
@@ -105,6 +79,9 @@ pub struct DesignView {
     pub point: PointView,
     /// What measuring it is worth: each measurement, or all together.
     pub options: Vec<OptionView>,
+    /// The range of the utilities on the front, of which gains are shares; `None` for algorithms whose gains
+    /// are something else.
+    pub range: Option<f64>,
 }
 
 /// What a study would evaluate next, and why. `allowed` is what its limits allow
@@ -122,20 +99,32 @@ pub fn explanation<J: Journal>(
     Ok(Explanation { next, possible: obstacle.is_none(), obstacle, models: models(study)? })
 }
 
-/// What is expected of a design, and what measuring it is worth. There must be values.
-pub fn explain_design<J: Journal>(study: &Study<J>, design: Design) -> unyoke::Result<DesignView> {
-    let worth = study.score(std::slice::from_ref(&design))?;
-    let point = point_view(study, study.forecast(&design)?);
-    let options = worth.iter().flatten().map(OptionView::from).collect();
-    Ok(DesignView { point: PointView { design, ..point }, options })
+/// What is expected of designs, and what measuring them is worth. There must be values.
+pub fn explain_designs<J: Journal>(
+    study: &Study<J>,
+    designs: &[Design],
+) -> unyoke::Result<Vec<DesignView>> {
+    let Scores { options, range } = study.scores(designs)?;
+    let points = study.forecasts(designs)?.into_iter().map(|point| point_view(study, point));
+    let explain = |(design, (point, options)): (&Design, (PointView, Vec<OptionRow>))| {
+        let options = options.iter().map(OptionView::from).collect();
+        DesignView { point: PointView { design: design.clone(), ..point }, options, range }
+    };
+    Ok(designs.iter().zip(points.zip(options)).map(explain).collect())
+}
+
+impl DesignView {
+    /// How gains are told.
+    pub fn gain_unit(&self) -> GainUnit {
+        GainUnit::new(self.range)
+    }
 }
 
 impl SuggestionView {
     /// What is said of gains: as percentages of the range of the front, where that has one; otherwise in the
     /// units in which objectives are weighed.
     pub fn gain_unit(&self) -> GainUnit {
-        let range = self.prospect.as_ref().map_or(0.0, |prospect| prospect.range);
-        GainUnit { range: (range > 0.0).then_some(range) }
+        GainUnit::new(self.prospect.as_ref().map(|prospect| prospect.range))
     }
 
     /// The view of a suggestion of a study of `problem`.
@@ -163,6 +152,10 @@ pub struct GainUnit {
 }
 
 impl GainUnit {
+    fn new(range: Option<f64>) -> Self {
+        Self { range: range.filter(|range| *range > 0.0) }
+    }
+
     /// The heads of columns with gains, and with gains per unit of cost.
     pub fn heads(&self) -> [&'static str; 2] {
         match self.range {

@@ -42,8 +42,7 @@ pub use evaluations::{
     EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
 };
 pub use explanation::{
-    DesignView, Explanation, GainUnit, Obstacle, OptionView, SuggestionView, explain_design,
-    explanation,
+    DesignView, Explanation, GainUnit, OptionView, SuggestionView, explain_designs, explanation,
 };
 pub use front::{
     AverageView, ForecastView, FrontView, MeasuredFrontView, MeasuredPointView, PointView, ROWS,

@@ -10,13 +10,14 @@ pub use past::measured;
 
 use serde::{Deserialize, Serialize};
 use unyoke::{
-    Design, Journal, Measurement, Parameter, Predictions, Record, Scale, Study, Suggestion,
+    Design, Journal, Measurement, Obstacle, Parameter, Predictions, Record, Scale, Study,
+    Suggestion,
 };
 
 use crate::confirmation::{ConfirmationView, confirmation};
 use crate::effects::{EffectsView, effects};
 use crate::evaluations::{EvaluationView, evaluations};
-use crate::explanation::{Explanation, Obstacle, SuggestionView};
+use crate::explanation::{Explanation, SuggestionView};
 use crate::figures::{Moment, Stage};
 use crate::front::{FrontView, MeasuredFrontView, ROWS, measured_view, with_heads};
 use crate::model::models;

@@ -69,4 +69,4 @@ pub use recommend::{
 };
 pub use stopping::{Appraisal, Stop, Verdict};
 pub use study::{Asked, Study};
-pub use suggestion::{NextConfirmation, Note, OptionRow, Origin, Suggestion};
+pub use suggestion::{NextConfirmation, Note, Obstacle, OptionRow, Origin, Scores, Suggestion};

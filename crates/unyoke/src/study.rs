@@ -19,7 +19,7 @@ use crate::problem::{Cost, Problem};
 use crate::reading::{Outcome, Reading};
 use crate::recommend::{Confirmation, Front, FrontPoint, MeasuredFront};
 use crate::stopping::{self, Appraisal, Stop};
-use crate::suggestion::{NextConfirmation, OptionRow, Origin, Suggestion};
+use crate::suggestion::{NextConfirmation, OptionRow, Origin, Scores, Suggestion};
 
 /// How often a suggestion is computed again because others asked for the same thing first.
 const SEARCHES: u32 = 64;
@@ -916,7 +916,12 @@ impl<J: Journal> Study<J> {
     /// design a row per measurement, or a single one where the algorithm makes all together. Gains
     /// are those that the study's algorithm compares, in the same unit as in a suggestion.
     pub fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
-        self.engine().score(designs)
+        Ok(self.scores(designs)?.options)
+    }
+
+    /// Like [`Study::score`], with the range of the front, of which gains are shares.
+    pub fn scores(&self, designs: &[Design]) -> Result<Scores> {
+        self.engine().scores(designs)
     }
 
     /// Fails if no search can succeed. A study that an earlier version began may be one of these: it

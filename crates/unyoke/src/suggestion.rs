@@ -3,7 +3,7 @@
 use crate::design::Design;
 use crate::model::ModelNote;
 use crate::prospect::Prospect;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What to evaluate next, and why.
 ///
@@ -98,6 +98,53 @@ impl std::fmt::Display for Origin {
             Self::Confirmation => "confirms a recommended design",
             Self::Queued => "queued by you",
         })
+    }
+}
+
+/// What measuring designs is worth; see [`Study::scores`](crate::Study::scores).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    /// For each design a row for each measurement, or for all together.
+    pub options: Vec<Vec<OptionRow>>,
+    /// What somebody would lose, on average, with the worst of the designs that are best for somebody, in the
+    /// units of gains. `None` where gains are not averages of utilities.
+    pub range: Option<f64>,
+}
+
+/// Why nothing more may be evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// Nothing fits into what is left of the budget.
+    Budget,
+    /// Every design was evaluated, and values do not change when they are measured again.
+    Exhausted,
+}
+
+impl Obstacle {
+    /// Why this is suggested only without the study's limits.
+    pub fn of(suggestion: &Suggestion) -> Self {
+        match suggestion.origin {
+            Origin::Repeated => Self::Exhausted,
+            _ => Self::Budget,
+        }
+    }
+
+    /// The sentence without an end, where only some measurements, or only designs with some values, were
+    /// asked for.
+    pub fn sentence(self, only: &[String], fixed: &Design) -> String {
+        match self {
+            Self::Budget if only.is_empty() => "nothing more fits into the budget".to_owned(),
+            Self::Budget => format!("nothing more of {} fits into the budget", only.join(", ")),
+            Self::Exhausted if fixed.is_empty() => "every design was evaluated".to_owned(),
+            Self::Exhausted => format!("every design with {fixed} was evaluated"),
+        }
+    }
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.sentence(&[], &Design::new()))
     }
 }
 

@@ -1,9 +1,11 @@
 //! `unyoke ask`: what to evaluate next, for somebody who does it by hand.
 
 use clap::Args;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use unyoke::{
-    Appraisal, Design, Evaluation, Permission, Problem, Status, Study, Suggestion, Verdict,
+    Appraisal, Design, Evaluation, Obstacle, Permission, Problem, Status, Study, Suggestion,
+    Verdict,
 };
 use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
 use unyoke_store::Store;
@@ -36,8 +38,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
     /// How many evaluations.
-    #[arg(long, default_value_t = 1)]
-    count: usize,
+    #[arg(long, default_value = "1")]
+    count: NonZeroUsize,
     /// Only these measurements.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     measurement: Vec<String>,
@@ -61,8 +63,8 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     };
     let mut opened = file.open_or_create()?;
     warn_of_settings(&file, &opened.study);
-    let mut asked = vec![];
-    while asked.len() < arguments.count {
+    let (mut asked, wanted) = (vec![], arguments.count.get());
+    while asked.len() < wanted {
         let ask = |study: &mut Study<Store>, limits: &Limits<'_>| {
             let limits = limits.clone().only(only);
             study.ask_within(&fixed, |study, which| limits.permission(study, which))
@@ -74,15 +76,15 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     }
     let study = opened.study;
     let reason = || why_nothing(&file, &study, only, &fixed);
-    if asked.is_empty() && arguments.count > 0 {
+    if asked.is_empty() {
         return Err(Failure::Refused(reason()));
     }
     if arguments.csv {
         let suggestions: Vec<&Suggestion> =
             asked.iter().map(|(suggestion, _)| suggestion).collect();
         say_raw(&worksheet::write(study.problem(), &suggestions)?)?;
-        if asked.len() < arguments.count {
-            complain(&format!("{} of {}: {}", asked.len(), arguments.count, reason()));
+        if asked.len() < wanted {
+            complain(&format!("{} of {wanted}: {}", asked.len(), reason()));
         }
     } else if form == Form::Json {
         let view = |(suggestion, appraisal): &(Suggestion, Option<Appraisal>)| {
@@ -93,9 +95,8 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         for (suggestion, appraisal) in &asked {
             say(&in_words(study.problem(), suggestion, appraisal.as_ref()))?;
         }
-        if asked.len() < arguments.count {
-            let (got, wanted) = (asked.len(), arguments.count);
-            say(&format!("{got} of {wanted}: {}", reason()))?;
+        if asked.len() < wanted {
+            say(&format!("{} of {wanted}: {}", asked.len(), reason()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -111,13 +112,10 @@ fn why_nothing(file: &StudyFile, study: &Study<Store>, only: &[String], fixed: &
     };
     let now = granted(&limits().only(only));
     if now.contains(&Permission::Granted) {
-        return match fixed.is_empty() {
-            true => "every design has been evaluated".to_owned(),
-            false => format!("every design with {fixed} has been evaluated"),
-        };
+        return Obstacle::Exhausted.sentence(only, fixed);
     }
     if !now.is_empty() {
-        return "nothing was found that fits into what is left of the budget".to_owned();
+        return Obstacle::Budget.sentence(only, fixed);
     }
     if !granted(&limits().only(only).without_pauses()).is_empty() {
         let is_meant = |name: &String| only.is_empty() || only.contains(name);
@@ -141,10 +139,7 @@ fn why_nothing(file: &StudyFile, study: &Study<Store>, only: &[String], fixed: &
                 --measurement"
             .to_owned();
     }
-    match only {
-        [] => "nothing more fits into the budget".to_owned(),
-        only => format!("nothing more of {} fits into the budget", only.join(", ")),
-    }
+    Obstacle::Budget.sentence(only, fixed)
 }
 
 /// Asks, in the way of `ask`, for an evaluation that nobody else works on. `None` if none is possible.

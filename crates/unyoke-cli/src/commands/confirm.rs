@@ -2,9 +2,10 @@
 
 use clap::Args;
 use serde_json::json;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use unyoke::{NextConfirmation, Permission, Study, Suggestion};
-use unyoke_run::{Limits, StudyFile, Summary};
+use unyoke::{NextConfirmation, Obstacle, Permission, Study, Suggestion};
+use unyoke_run::{Ending, Limits, StudyFile, Summary};
 use unyoke_store::Store;
 use unyoke_view::{
     ConfirmationView, ConfirmedValueView, MeasuredFrontView, ROWS, SuggestionView, confirmation,
@@ -38,16 +39,16 @@ pub(crate) struct Arguments {
     study: StudyArgument,
     /// At most so many recommended designs [default: 20].
     #[arg(long)]
-    points: Option<std::num::NonZeroUsize>,
+    points: Option<NonZeroUsize>,
     /// Evaluations at once, instead of what the study file says.
     #[arg(long)]
-    slots: Option<std::num::NonZeroUsize>,
+    slots: Option<NonZeroUsize>,
     /// Total cost, instead of what the study file says.
-    #[arg(long, value_parser = run::positive)]
+    #[arg(long, value_parser = run::positive, allow_negative_numbers = true)]
     cost: Option<f64>,
     /// How many evaluations to ask for, where there are no commands to run.
-    #[arg(long, default_value_t = 1)]
-    count: usize,
+    #[arg(long, default_value = "1")]
+    count: NonZeroUsize,
 }
 
 impl Arguments {
@@ -77,7 +78,14 @@ fn conclude(
     form: Form,
 ) -> Result<ExitCode, Failure> {
     let study = file.look()?.study;
-    let ending = run::in_words(study.problem(), &summary.ending);
+    let left_over = left_over(arguments, &study)?;
+    let ending = match (&summary.ending, &left_over) {
+        (Ending::Confirmed { paused }, left) if summary.finished == 0 && paused.is_empty() => {
+            let is_left = left.is_some();
+            if is_left { Obstacle::Budget.to_string() } else { "nothing to confirm".to_owned() }
+        }
+        (ending, _) => run::in_words(study.problem(), ending),
+    };
     let (held_up, measured) = (confirmation(&study)?, measured_front(&study)?);
     match form {
         Form::Json => say_json(&json!({
@@ -92,9 +100,7 @@ fn conclude(
         Form::Table => {
             show(&study, held_up.as_ref(), &measured)?;
             say(&run::spending(file, summary, &ending))?;
-            if let Some(hint) = left_over(arguments, &study)? {
-                say(&hint)?;
-            }
+            left_over.iter().try_for_each(|hint| say(hint))?;
         }
     }
     run::judge(summary, Ok(None))
@@ -147,7 +153,7 @@ fn by_hand(arguments: &Arguments, file: &StudyFile, form: Form) -> Result<ExitCo
     // Before anything is asked for: that may begin another round.
     let held_up = confirmation(&opened.study)?;
     let (points, mut asked) = (arguments.points(), Vec::<Suggestion>::new());
-    while asked.len() < arguments.count {
+    while asked.len() < arguments.count.get() {
         let round = asked.last().and_then(|last| last.confirms);
         let ask = |study: &mut Study<Store>, limits: &Limits<'_>| {
             study.ask_confirmation(points, round, |study, which| limits.permission(study, which))

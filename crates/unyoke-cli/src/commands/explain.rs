@@ -2,11 +2,11 @@
 
 use clap::Args;
 use std::process::ExitCode;
-use unyoke::{Journal, Problem, Study};
+use unyoke::{Design, Journal, Obstacle, Problem, Study};
 use unyoke_run::{Limits, StudyFile};
 use unyoke_view::{
-    DesignView, ModelView, Obstacle, OptionView, OutputView, ProspectView, SuggestionView,
-    explain_design, explanation, outputs,
+    DesignView, GainUnit, ModelView, OptionView, OutputView, ProspectView, SuggestionView,
+    explain_designs, explanation, outputs,
 };
 
 use crate::arguments::StudyArgument;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     let study = file.look()?.study;
     match arguments.at.is_empty() {
         true => explain_next(&study, &file, form)?,
-        false => explain_designs(&study, &arguments.at, form)?,
+        false => explain_own(&study, &arguments.at, form)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -55,15 +55,14 @@ fn explain_next(study: &Study, file: &StudyFile, form: Form) -> Result<(), Failu
         return Ok(say_json(&explained)?);
     }
     let next = &explained.next;
-    match explained.obstacle {
-        None => {}
-        Some(Obstacle::Budget) => {
-            say("nothing more fits into the budget; with more to spend it would be:")?;
-        }
-        Some(Obstacle::Exhausted) => say(
-            "every design was evaluated, and measuring one again would give the same values; the next repetition \
-             would be:",
-        )?,
+    if let Some(obstacle) = explained.obstacle {
+        let otherwise = match obstacle {
+            Obstacle::Budget => "; with more to spend it would be:",
+            Obstacle::Exhausted => {
+                ", and measuring one again would give the same values; the next repetition would be:"
+            }
+        };
+        say(&format!("{obstacle}{otherwise}"))?;
     }
     let at = design(study.problem(), &next.design);
     say(&format!("next: {} at {at}, cost {}", next.measurement, short(next.cost)))?;
@@ -95,21 +94,22 @@ fn say_models(models: &[ModelView]) -> Result<(), Failure> {
     Ok(say(&table.right(1..4).to_string())?)
 }
 
-fn explain_designs<J: Journal>(
+fn explain_own<J: Journal>(
     study: &Study<J>,
     designs: &[String],
     form: Form,
 ) -> Result<(), Failure> {
     front::refuse_without_values(study)?;
     let problem = study.problem();
-    let mut explained = vec![];
-    for text in designs {
-        explained.push(explain_design(study, parse_design(problem, text)?)?);
-    }
+    let designs: Vec<Design> =
+        designs.iter().map(|text| parse_design(problem, text)).collect::<Result<_, _>>()?;
+    let explained = explain_designs(study, &designs)?;
     if form == Form::Json {
         return Ok(say_json(&explained)?);
     }
-    let mut table = Table::new(["at", "what", "expected", "gain", "cost", "gain per cost"]);
+    let Some(unit) = explained.first().map(DesignView::gain_unit) else { return Ok(()) };
+    let [gain, per_cost] = unit.heads();
+    let mut table = Table::new(["at", "what", "expected", gain, "cost", per_cost]);
     for one in &explained {
         let at = design(problem, &one.point.design);
         for row in rows(&outputs(study), one) {
@@ -121,11 +121,11 @@ fn explain_designs<J: Journal>(
 
 /// A row for each output, and one for each measurement that is not called as an output is.
 fn rows(outputs: &[OutputView], explained: &DesignView) -> Vec<Vec<String>> {
-    let DesignView { point, options } = explained;
+    let (DesignView { point, options, .. }, unit) = (explained, explained.gain_unit());
     let is_named = |option: &OptionView, name: &str| option.measurements == [name];
     let expected = outputs.iter().map(|output| {
         let option = options.iter().find(|option| is_named(option, &output.name));
-        let worth = option.map_or_else(Default::default, worth_cells);
+        let worth = option.map_or_else(Default::default, |option| worth_cells(option, unit));
         [output.name.clone(), point.expected(output)].into_iter().chain(worth).collect()
     });
     let feasible = point.feasibility.map(|_| {
@@ -136,14 +136,14 @@ fn rows(outputs: &[OutputView], explained: &DesignView) -> Vec<Vec<String>> {
     let is_other = |option: &&OptionView| !outputs.iter().any(|o| is_named(option, &o.name));
     let others = options.iter().filter(is_other).map(|option| {
         let names = [option.measurements.join(" + "), String::new()];
-        names.into_iter().chain(worth_cells(option)).collect()
+        names.into_iter().chain(worth_cells(option, unit)).collect()
     });
     expected.chain(feasible).chain(others).collect()
 }
 
 /// Gain, cost and gain per cost of an option.
-fn worth_cells(option: &OptionView) -> [String; 3] {
-    [option.gain, option.cost, option.gain_per_cost].map(short)
+fn worth_cells(option: &OptionView, unit: GainUnit) -> [String; 3] {
+    [unit.words(option.gain), short(option.cost), unit.words(option.gain_per_cost)]
 }
 
 /// The table that a suggestion won.

@@ -1,4 +1,4 @@
-//! `unyoke import`: results from elsewhere, as CSV.
+//! `unyoke import`: results from elsewhere, as CSV or in a workbook.
 //!
 //! How tables are written is found out in `table`. Here columns get their meaning, rows are checked, and
 //! what they say is compared with what the study has.
@@ -19,7 +19,7 @@ use crate::arguments::StudyOption;
 use crate::cells::from_cell;
 use crate::failure::Failure;
 use crate::output::{Form, complain, say, say_json};
-use crate::table::{Format, Row, Table, is_blank, place};
+use crate::table::{Column, Format, Row, Table, is_blank, place};
 use crate::words::{count, design as design_in_words, short};
 
 /// Arguments of `unyoke import`.
@@ -28,6 +28,7 @@ use crate::words::{count, design as design_in_words, short};
   unyoke import old.csv --dry-run       shows what would be imported, and changes nothing
   unyoke import old.csv
   unyoke import old.csv --skip-bad      leaves out rows with mistakes
+  unyoke import old.xlsx --sheet Week3  a sheet of a workbook (xlsx, xls, ods)
   other-program | unyoke import -
 
 The first line names the columns: all parameters, and the outputs that were measured:
@@ -42,7 +43,7 @@ may have a decimal comma: both are found out. Nothing is imported unless all row
 twice count once, and values that the study has already are left out, so a file may be imported again. Where
 a row has all that a pending evaluation waits for, that evaluation is settled.")]
 pub(crate) struct Arguments {
-    /// The CSV file; - reads standard input.
+    /// The CSV file or workbook; - reads CSV from standard input.
     csv: PathBuf,
     /// Import the rows that are valid, and leave out the others.
     #[arg(long)]
@@ -96,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         complain(&format!("{}: {mistake}", place(&arguments.csv, *line)));
     }
     if !content.mistakes.is_empty() && !arguments.skip_bad {
+        content.notes.iter().for_each(|note| complain(&format!("note: {note}")));
         let mistakes = count(content.mistakes.len(), "mistake");
         let reason = format!("{mistakes}, nothing was imported; --skip-bad leaves such rows out");
         return Err(Failure::Refused(reason));
@@ -328,15 +330,21 @@ fn notes<J: Journal>(content: &Content, study: &Study<J>) -> Vec<String> {
 }
 
 fn read(arguments: &Arguments, problem: &Problem) -> Result<Content, Failure> {
-    let is_number = |name: &str| {
+    let column = |name: &str| {
         let name = column_name(name, problem);
         let named = problem.parameters.iter().find(|parameter| parameter.name() == name);
-        let is_choice = matches!(named, Some(Parameter::Categorical { .. }));
-        !is_choice && column_names(problem).contains(&name)
+        match named {
+            Some(Parameter::Categorical { .. }) => Column::Text,
+            _ if column_names(problem).contains(&name) => Column::Number,
+            _ => Column::Other,
+        }
     };
-    let table = Table::read(&arguments.csv, &arguments.format, is_number)?;
+    let table = Table::read(&arguments.csv, &arguments.format, column)?;
     let head: Vec<String> = table.head.iter().map(|cell| column_name(cell, problem)).collect();
-    let ignored = check_columns(&head, problem)?;
+    let ignored = check_columns(&head, problem).map_err(|mut wrong| {
+        wrong.extend(table.notes.iter().map(|note| format!("note: {note}")));
+        Failure::Refused(wrong.join("\n"))
+    })?;
     // Here, values meet the checks of the engine before anything is written down.
     let mut trial = Study::new(problem.clone())?;
     let mut content = Content { notes: table.notes.clone(), ..Content::default() };
@@ -389,7 +397,7 @@ pub(crate) fn error_column(output: &str) -> String {
 }
 
 /// All parameters must be there, and an output. Notes about columns that are ignored.
-fn check_columns(head: &[String], problem: &Problem) -> Result<Vec<String>, Failure> {
+fn check_columns(head: &[String], problem: &Problem) -> Result<Vec<String>, Vec<String>> {
     let known = column_names(problem);
     let is_there = |name: &str| head.iter().any(|column| column == name);
     let absent = || known.iter().map(String::as_str).filter(|name| !is_there(name));
@@ -417,7 +425,7 @@ fn check_columns(head: &[String], problem: &Problem) -> Result<Vec<String>, Fail
         wrong.push(format!("there is no column for a measured output: {}", outputs.join(", ")));
         wrong.append(&mut ignored);
     }
-    if wrong.is_empty() { Ok(ignored) } else { Err(Failure::Refused(wrong.join("\n"))) }
+    if wrong.is_empty() { Ok(ignored) } else { Err(wrong) }
 }
 
 /// The results in a row, all of them valid; none if nothing was measured.

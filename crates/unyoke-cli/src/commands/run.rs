@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     slots: Option<std::num::NonZeroUsize>,
     /// Total cost, instead of what the study file says.
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     cost: Option<f64>,
     /// Evaluations of a measurement that has never given a value, before its command counts as broken,
     /// instead of what the study file says.
@@ -96,11 +96,24 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     for name in &arguments.only {
         file.problem.measurement_index(name)?;
     }
+    refuse_without_commands(&file)?;
     let summary = work(&file, &arguments.only, |runner| match arguments.until {
         Some(until) => runner.until(until),
         None => runner,
     })?;
     conclude(arguments, &file, &summary, form)
+}
+
+/// A study without any command is not mistaken, but made by people.
+fn refuse_without_commands(file: &StudyFile) -> Result<(), Failure> {
+    if !file.run.measurements.iter().all(|run| run.needs_command()) {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "no measurement in {} has a command, so that there is nothing to run; `unyoke ask` says what to measure and \
+         `unyoke tell` records it, or give measurements a command = [\"./program\", \"{{parameter}}\"]",
+        file.path().display()
+    )))
 }
 
 /// Runs commands for what the runner is `set` to, and shows what happens.
@@ -276,23 +289,17 @@ pub(crate) fn spending(file: &StudyFile, summary: &Summary, ending: &str) -> Str
 pub(crate) fn in_words(problem: &Problem, ending: &Ending) -> String {
     match ending {
         Ending::NotWorthwhile(appraisal) => AppraisalView::new(problem, appraisal).sentence(),
-        Ending::Budget => "nothing more fits into the budget".to_owned(),
-        Ending::WallTime => "the time limit is reached".to_owned(),
         Ending::Until => "the run was to end now; the next one collects what still runs".to_owned(),
-        Ending::Exhausted => "every design was evaluated".to_owned(),
         Ending::Paused(paused) => {
             format!("{}, and nothing else can be evaluated", pauses_in_words(paused))
         }
-        Ending::Only(only) => format!("nothing more of {} fits into the budget", only.join(", ")),
         Ending::Confirmed { paused } if !paused.is_empty() => format!(
             "confirmed what is possible while {} and fits into the budget",
             pauses_in_words(paused)
         ),
-        Ending::Confirmed { .. } => "confirmed what fits into the budget".to_owned(),
-        Ending::Interrupted => "interrupted".to_owned(),
         Ending::Failing(failing) => format!("stopped because {} never worked", failing.measurement),
         Ending::CannotStart { measurement, .. } => format!("{measurement} cannot be measured"),
-        _ => "ended".to_owned(),
+        others => others.to_string(),
     }
 }
 

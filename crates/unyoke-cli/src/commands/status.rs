@@ -4,7 +4,7 @@ use clap::Args;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
-use unyoke::{Cost, Permission, Study};
+use unyoke::{Cost, Obstacle, Permission, Study};
 use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, is_gone, job_of, now};
 use unyoke_store::{LeaseState, LeaseStatus, Store};
 use unyoke_view::{
@@ -201,11 +201,12 @@ fn next_in_words(file: &StudyFile, study: &Study, status: &StatusView) -> String
     let prices = status.measurements.iter().filter_map(price);
     match (left, prices.min_by(|a, b| a.0.total_cmp(&b.0))) {
         (Some(left), Some((cost, name))) if cost > left => format!(
-            "nothing new fits into the budget: {} is left, and the cheapest, {name}, costs {}\n",
+            "{}: {} is left, and the cheapest, {name}, costs {}\n",
+            Obstacle::Budget,
             short(left),
             short(cost)
         ),
-        _ => "nothing new fits into the budget\n".to_owned(),
+        _ => format!("{}\n", Obstacle::Budget),
     }
 }
 

@@ -9,7 +9,7 @@ use unyoke_run::{Budget, Opened, StudyFile, release_by_hand};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 
-use crate::arguments::StudyOption;
+use crate::arguments::{MINUS, StudyOption};
 use crate::commands::worksheet;
 use crate::failure::Failure;
 use crate::output::{Form, say, say_json};
@@ -217,7 +217,7 @@ fn advised(arguments: &Arguments, study: &Study<Store>, error: unyoke::Error) ->
     let values = match &arguments.values[..] {
         _ if arguments.retract => "VALUE".to_owned(),
         [] => "VALUE".to_owned(),
-        values => values.join(" "),
+        values => values.join(" ").replace(MINUS, "-"),
     };
     let says = |status: &str, advice: &str| {
         Failure::Refused(format!("evaluation {id} is already recorded as {status}; {advice}"))
@@ -321,8 +321,12 @@ fn values(
 
 /// A value with or without its standard error: `1.2`, `1.2±0.05` or `1.2+-0.05`.
 fn reading(text: &str) -> Result<Reading, Failure> {
+    let text = &text.replace(MINUS, "-");
     let wrong = || {
-        Failure::Refused(format!("{text:?} is not a number, or a number and its error: 1.2±0.05"))
+        let comma = if text.contains(',') { "; numbers have a decimal point" } else { "" };
+        Failure::Refused(format!(
+            "{text:?} is not a number, or a number and its error: 1.2±0.05{comma}"
+        ))
     };
     let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong());
     let (value, sd) = match text.split_once('±').or_else(|| text.split_once("+-")) {
@@ -396,7 +400,7 @@ mod tests {
     fn values_are_read_with_and_without_their_errors() {
         let read = |text: &str| reading(text).unwrap();
         assert_eq!(read("1.2"), Reading { value: 1.2, sd: None });
-        for text in ["-1.2±0.05", "-1.2+-0.05", "-1.2 ± 5e-2"] {
+        for text in ["-1.2±0.05", "-1.2+-0.05", "-1.2 ± 5e-2", "−1.2±0.05"] {
             assert_eq!(read(text), Reading { value: -1.2, sd: Some(0.05) });
         }
         assert_eq!(read("1e+3"), Reading { value: 1e3, sd: None });

@@ -11,7 +11,7 @@ use crate::cells::{from_cell, to_cell};
 use crate::commands::import::error_column;
 use crate::failure::Failure;
 use crate::output::complain;
-use crate::table::{Format, Row, Table, is_blank};
+use crate::table::{Column, Format, Row, Table, is_blank};
 use crate::words::count;
 
 const EVALUATION: &str = "evaluation";
@@ -67,14 +67,7 @@ pub(crate) struct Filled {
 /// Reads a worksheet. `study` is a copy: what is recorded in it is lost.
 pub(crate) fn read(path: &Path, format: &Format, study: &mut Study) -> Result<Filled, Failure> {
     let problem = study.problem().clone();
-    let is_choice = |name: &str| {
-        let named = problem.parameters.iter().find(|parameter| parameter.name() == name);
-        matches!(named, Some(Parameter::Categorical { .. }))
-    };
-    let table = Table::read(path, format, |name| {
-        let name = from_cell(name.trim());
-        name != MEASUREMENT && !is_choice(name)
-    })?;
+    let table = Table::read(path, format, |name| column(&problem, from_cell(name.trim())))?;
     let sheet = Sheet { table, problem };
     let mut filled = Filled::default();
     filled.notes.extend(sheet.table.notes.iter().cloned());
@@ -91,6 +84,20 @@ pub(crate) fn read(path: &Path, format: &Format, study: &mut Study) -> Result<Fi
     mistakes.iter().for_each(|mistake| complain(mistake));
     let mistakes = count(mistakes.len(), "mistake");
     Err(Failure::Refused(format!("{mistakes}, nothing was recorded")))
+}
+
+/// What a column of a worksheet holds.
+fn column(problem: &Problem, name: &str) -> Column {
+    let is_called = |known: &str| known.trim() == name;
+    let is_output =
+        |output: &Output| is_called(&output.name) || is_called(&error_column(&output.name));
+    match problem.parameters.iter().find(|parameter| is_called(parameter.name())) {
+        _ if name == MEASUREMENT => Column::Text,
+        Some(Parameter::Categorical { .. }) => Column::Text,
+        Some(_) => Column::Number,
+        None if name == EVALUATION || problem.outputs.iter().any(is_output) => Column::Number,
+        None => Column::Other,
+    }
 }
 
 /// What is filled in of a row.

@@ -22,6 +22,9 @@ const ALONE: f64 = 1.5;
 /// Pictures that are not wider fit on the screen of a phone.
 const NARROW: f64 = 360.0;
 
+/// Of pictures that are not wider, two fit there side by side.
+const SMALL: f64 = 180.0;
+
 impl Page {
     /// The page as HTML.
     pub fn html(&self) -> String {
@@ -202,9 +205,10 @@ fn figure(figure: &Figure, numbers: &mut Numbers) -> Markup {
     numbers.figures += 1;
     let enlarged = if figure.pictures.len() == 1 { ALONE } else { ENLARGED };
     let width = |picture: &Picture| (enlarged * picture.width()).round();
-    let narrow = figure.pictures.iter().all(|picture| picture.width() <= NARROW);
+    let all_within = |most: f64| figure.pictures.iter().all(|picture| picture.width() <= most);
+    let (narrow, small) = (all_within(NARROW), figure.pictures.len() > 1 && all_within(SMALL));
     html! {
-        figure.narrow[narrow] {
+        figure.narrow[narrow].small[small] {
             div.scroll.pictures {
                 @for picture in &figure.pictures {
                     // Text in a picture was escaped when it was drawn.
@@ -359,6 +363,20 @@ mod tests {
         for name in ["Figure 1.", "Figure 4.", "Table 1.", "Table 2."] {
             assert_eq!(html.matches(name).count(), 1, "{name}");
         }
+    }
+
+    #[test]
+    fn only_small_pictures_stand_side_by_side_on_a_phone() {
+        let html = |width: f64, count: usize| {
+            let picture = Picture::new(Canvas::new(width, 90.0), "");
+            let figure = Figure { caption: String::new(), pictures: vec![picture; count] };
+            let section = Section { figures: vec![figure], ..Section::default() };
+            Page { sections: vec![section], ..Page::default() }.html()
+        };
+        assert!(html(160.0, 3).contains("<figure class=\"narrow small\">"));
+        assert!(html(320.0, 6).contains("<figure class=\"narrow\">"), "text would be too small");
+        assert!(html(160.0, 1).contains("<figure class=\"narrow\">"));
+        assert!(html(500.0, 2).contains("<figure class=\"\">"), "wide ones can be scrolled");
     }
 
     #[test]

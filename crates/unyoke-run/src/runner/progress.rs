@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use unyoke::{Appraisal, Design, Pause};
+use unyoke::{Appraisal, Design, Obstacle, Pause};
 
 use super::failing::Failing;
 use crate::process::Measured;
@@ -231,18 +231,16 @@ pub enum Ending {
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Budget => write!(f, "nothing more fits into the budget"),
+            Self::Budget => write!(f, "{}", Obstacle::Budget),
             Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
             Self::Until => write!(f, "the run was to end now"),
-            Self::Exhausted => write!(f, "every design was evaluated"),
+            Self::Exhausted => write!(f, "{}", Obstacle::Exhausted),
             Self::Paused(paused) => {
                 let names: Vec<&str> = paused.iter().map(|(name, _)| name.as_str()).collect();
                 write!(f, "nothing else can be evaluated while {} is paused", names.join(", "))
             }
-            Self::Only(only) => {
-                write!(f, "nothing more of {} fits into the budget", only.join(", "))
-            }
+            Self::Only(only) => f.write_str(&Obstacle::Budget.sentence(only, &Design::new())),
             Self::Confirmed { .. } => write!(f, "confirmed what fits into the budget"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::CannotStart { measurement, reason } => {

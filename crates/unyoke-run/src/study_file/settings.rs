@@ -67,7 +67,7 @@ pub struct MeasurementRun {
 
 impl MeasurementRun {
     /// Whether it lacks a command, so that it cannot be run.
-    pub(super) fn needs_command(&self) -> bool {
+    pub fn needs_command(&self) -> bool {
         self.command.is_none() && self.executor != Executor::Hand
     }
 

@@ -1,6 +1,6 @@
 //! The page of a report, from its data and figures.
 
-use unyoke::Parameter;
+use unyoke::{Obstacle, Parameter};
 use unyoke_draw::Picture;
 use unyoke_draw::page::{Cell, Chooser, Display, Figure, Page, Section, Table};
 
@@ -9,7 +9,7 @@ use super::marks::{LISTED, Marks, listed};
 use crate::confirmation::ConfirmedValueView;
 use crate::effects::EffectView;
 use crate::evaluations::{EvaluationStatus, EvaluationView};
-use crate::explanation::{Obstacle, OptionView};
+use crate::explanation::OptionView;
 use crate::figures::Payment;
 use crate::front::{FrontView, MeasuredFrontView, MeasuredPointView, PointView};
 use crate::model::ModelView;
@@ -438,15 +438,13 @@ impl StudyReport {
         let next = &self.next.next;
         let at = design(self.parameter_names(), &next.design);
         let mut text = format!("{} at {at}, for a cost of {}.", next.measurement, short(next.cost));
-        text = match self.next.obstacle {
-            None => text,
-            Some(Obstacle::Budget) => {
-                format!("Nothing more fits into the budget. With more to spend: {text}")
-            }
-            Some(Obstacle::Exhausted) => {
-                format!("Every design was evaluated. To measure one again: {text}")
-            }
-        };
+        if let Some(obstacle) = self.next.obstacle {
+            let otherwise = match obstacle {
+                Obstacle::Budget => "With more to spend",
+                Obstacle::Exhausted => "To measure one again",
+            };
+            text = format!("{}. {otherwise}: {text}", capitalised(&obstacle.to_string()));
+        }
         for note in &next.notes {
             text += &format!("\n\n{note}");
         }

@@ -14,7 +14,7 @@ use crate::recommend::{
 };
 use crate::search::Best;
 use crate::space::key;
-use crate::suggestion::OptionRow;
+use crate::suggestion::Scores;
 use crate::weights;
 use std::collections::HashSet;
 use unyoke_math::Points;
@@ -159,7 +159,7 @@ impl Engine<'_> {
     }
 
     /// See [`Study::score`](crate::Study::score).
-    pub(crate) fn score(&self, designs: &[Design]) -> Result<Vec<Vec<OptionRow>>> {
+    pub(crate) fn scores(&self, designs: &[Design]) -> Result<Scores> {
         let model = self.model(Basis::Expected)?;
         let step = self.step(&model)?;
         let imagined = self.imagine(&model, &step)?;
@@ -174,7 +174,8 @@ impl Engine<'_> {
             };
             Ok(self.rows(&(0..acquisition.options()).map(best).collect::<Vec<_>>()))
         };
-        designs.iter().map(score).collect()
+        let options = designs.iter().map(score).collect::<Result<_>>()?;
+        Ok(Scores { options, range: self.range(&model, &step)? })
     }
 
     /// See [`Study::formula_value`](crate::Study::formula_value).

@@ -38,9 +38,7 @@ impl Engine<'_> {
         chosen: Option<usize>,
     ) -> Result<Option<Box<Prospect>>> {
         let algorithm = self.config().algorithm;
-        if !algorithm.values_utility() || !self.config().is_linear() {
-            return Ok(None);
-        }
+        let Some(range) = self.range(model, step)? else { return Ok(None) };
         let stakes = step.stakes.as_ref().filter(|_| algorithm == Algorithm::Auto);
         let points = looked_at(step, found)?;
         let draws = Draws::new(model, &points, self.draw_seeds(model))?;
@@ -59,10 +57,18 @@ impl Engine<'_> {
             gain,
             // The estimate may fall short of what is certain.
             most: most.map(|most| most.max(gain)),
-            range: range(model, step)?,
+            range,
             cheapest: self.cheapest(&points)?,
             units: self.units(model, step),
         })))
+    }
+
+    /// The range of the utilities on the front. `None` for algorithms whose gains are not averages of utilities
+    /// over the weights.
+    pub(super) fn range(&self, model: &Model, step: &Step) -> Result<Option<f64>> {
+        let config = self.config();
+        let is_utility = config.algorithm.values_utility() && config.is_linear();
+        is_utility.then(|| range(model, step)).transpose()
     }
 
     /// From where the draws of each objective and each constraint come, however these are listed.
