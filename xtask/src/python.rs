@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the tests need beside the package itself.
-const NEEDED: [&str; 12] = [
+const NEEDED: [&str; 13] = [
     "numpy",
     "pandas",
     "polars",
@@ -20,6 +20,7 @@ const NEEDED: [&str; 12] = [
     "ipykernel",
     "distributed",
     "optuna",
+    "cloudpickle",
 ];
 
 /// What the long tests need as well. BoTorch, Ax and BayBE bring PyTorch, which from PyPI has gigabytes
