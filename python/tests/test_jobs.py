@@ -9,27 +9,14 @@ import textwrap
 import threading
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import unyoke as uk
 from conftest import deflection_of, mass_of, mixed, plain
 
-SUBMIT = """#!/bin/sh
-mkdir -p jobs
-setsid "$2" > /dev/null 2>&1 < /dev/null &
-echo $! > "jobs/$1"
-"""
-STATUS = """#!/bin/sh
-while read -r name; do
-  if [ -e "jobs/$name" ]; then
-    if kill -0 "$(cat "jobs/$name")" 2>/dev/null; then echo "$name RUNNING"; else echo "$name GONE"; fi
-  fi
-done
-"""
-CANCEL = """#!/bin/sh
-kill -9 -- -"$(cat "jobs/$1")"
-"""
+DOCUMENT = (Path(__file__).parents[2] / "docs/clusters.md").read_text()
 
 
 @pytest.fixture
@@ -41,9 +28,10 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def scheduler(here):
-    """A scheduler whose jobs are processes."""
-    for name, script in {"submit.sh": SUBMIT, "status.sh": STATUS, "cancel.sh": CANCEL}.items():
-        (here / name).write_text(script)
+    """A scheduler whose jobs are processes, by the scripts of the document."""
+    for name in ("submit.sh", "status.sh", "cancel.sh"):
+        script = DOCUMENT.split(f"# here/{name}\n")[1].split("```")[0]
+        (here / name).write_text(f"#!/bin/sh\n{script}")
         (here / name).chmod(0o755)
     return uk.Command(
         submit=["./submit.sh", "{name}", "{script}"],
