@@ -15,7 +15,7 @@ pub(crate) enum Failure {
     /// A study that was begun with another problem.
     #[error(
         "{what} is not the same as in the study at {location}, which was begun earlier; undo the \
-         change, or begin anew under another name"
+         change, or open the study without a problem and say study.amend(problem)"
     )]
     OtherProblem {
         /// What differs.
@@ -91,6 +91,12 @@ fn class_of(error: &unyoke_run::Error) -> &'static str {
         Error::Store(unyoke_store::Error::NoStudy { .. }) => "NoStudy",
         Error::Store(_) | Error::Io { .. } | Error::DiskFull { .. } => "StoreError",
         Error::Study(error) => class_of_engine(error),
+        Error::BadExecutor { .. } => "DataError",
+        Error::Running { .. } => "StateError",
+        Error::NoScheduler { .. } | Error::NetworkFolder { .. } | Error::NoCommand { .. } => {
+            "RunError"
+        }
+        Error::LeftOver { .. } | Error::Supervisor { .. } | Error::Orphan { .. } => "RunError",
         _ => "StoreError",
     }
 }

@@ -2,13 +2,19 @@
 //! JSON; the Python class `Study` around it gives these names and shapes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde::Serialize;
-use unyoke::{Cost, Design, Journal, Pause, Problem, Study, Wishes};
-use unyoke_run::{Limits, is_gone, now, release_by_hand};
+use unyoke::{Config, Cost, Design, Journal, Pause, Problem, Study};
+use unyoke_run::{
+    Amendment, Executor, Layout, Limits, MeasurementRun, is_gone, job_of, now, refuse_running,
+    release_by_hand,
+};
 use unyoke_store::{LeaseStatus, Store};
 use unyoke_view::{
     Background, Custody, FrontView, Plan, StudyReport, Worker, best_for, evaluations,
@@ -16,6 +22,7 @@ use unyoke_view::{
 };
 
 use crate::error::{Failure, Result};
+use crate::jobs;
 use crate::place::Found;
 use crate::running;
 use crate::state::State;
@@ -39,6 +46,14 @@ pub(crate) fn with_defaults(settings: &str) -> PyResult<String> {
     Ok(json(&written::with_defaults(settings)?)?)
 }
 
+/// Fails with all that is wrong with the settings of an executor, by the fields of study files.
+#[pyfunction]
+pub(crate) fn check_executor(name: &str, fields: &str) -> PyResult<()> {
+    let fields = serde_json::from_str(fields).map_err(Failure::Json)?;
+    let run = MeasurementRun::from_fields(name, &[], Path::new("/"), &fields);
+    Ok(run.map(drop).map_err(Failure::Run)?)
+}
+
 /// The picture of a front as SVG; none with one objective.
 #[pyfunction]
 pub(crate) fn front_picture(
@@ -55,7 +70,7 @@ pub(crate) fn front_picture(
 /// A study.
 #[pyclass(frozen, weakref, module = "unyoke._engine")]
 pub(crate) struct Handle {
-    state: State,
+    state: Arc<State>,
 }
 
 #[pymethods]
@@ -96,6 +111,9 @@ impl Handle {
                 seed: found.study.seed(),
                 config: serde_json::to_value(found.study.config())?,
                 commands: commands(found),
+                by_hand: by_hand(found),
+                confirm: found.run.confirm,
+                runs: found.runs.as_ref().map(|runs| runs.display().to_string()),
             })
         })
     }
@@ -247,10 +265,28 @@ impl Handle {
         self.write(py, |found| Ok(found.study.set_cost(measurement, cost)?))
     }
 
-    /// Changes what is wanted.
-    fn amend(&self, py: Python<'_>, wishes: &str) -> PyResult<()> {
-        let wishes: Wishes = serde_json::from_str(wishes).map_err(Failure::Json)?;
-        self.write(py, |found| Ok(found.study.amend(wishes)?))
+    /// Goes on with another problem, for which designs so far had these values; what has changed.
+    fn redefine(
+        &self,
+        py: Python<'_>,
+        problem: &str,
+        config: &str,
+        was: &str,
+    ) -> PyResult<Vec<String>> {
+        let problem: Problem = serde_json::from_str(problem).map_err(Failure::Json)?;
+        let config: Config = serde_json::from_str(config).map_err(Failure::Json)?;
+        let was: Design = serde_json::from_str(was).map_err(Failure::Json)?;
+        self.write(py, |found| {
+            let amendment = Amendment::between(&found.study, problem.clone(), config.clone(), was);
+            let changes: Vec<String> = amendment.changes().map(ToString::to_string).collect();
+            if !changes.is_empty() {
+                amendment.check(&found.study)?;
+                refuse_running(found.layout.as_ref(), &found.store)?;
+                amendment.record(&mut found.study)?;
+            }
+            found.follow(&problem, &config)?;
+            Ok(changes)
+        })
     }
 
     /// How the study stands.
@@ -347,10 +383,16 @@ impl Handle {
     }
 
     /// What a run makes next that makes these evaluations now.
-    fn next(&self, py: Python<'_>, run: &str, running: Vec<u64>) -> PyResult<String> {
+    fn next(
+        &self,
+        py: Python<'_>,
+        run: &str,
+        running: Vec<u64>,
+        too_long: Vec<String>,
+    ) -> PyResult<String> {
         Ok(py.detach(|| -> Result<String> {
             let (budget, run) = self.state.with(|found| written::run(run, found))?;
-            json(&running::next(&self.state, &budget, &run, &running)?)
+            json(&running::next(&self.state, &budget, &run, &running, &too_long)?)
         })?)
     }
 
@@ -370,6 +412,31 @@ impl Handle {
         Ok(py.detach(|| self.state.end_work())?)
     }
 
+    /// Makes evaluations as processes and jobs until the run ends; `tell` is called with what happens. An
+    /// exception, such as that of Ctrl-C, leaves what runs to the next run.
+    fn run_jobs(&self, py: Python<'_>, orders: &str, tell: &Bound<'_, PyAny>) -> PyResult<String> {
+        let mut run = py.detach(|| jobs::begin(&self.state, orders))?;
+        let told = loop {
+            let events = &mut run.events;
+            let event = py.detach(move || events.recv_timeout(LOOK));
+            let told = match event {
+                Ok(event) => json(&event).map_err(PyErr::from).and_then(|text| tell.call1((text,))),
+                Err(RecvTimeoutError::Timeout) => Ok(py.None().into_bound(py)),
+                Err(RecvTimeoutError::Disconnected) => break Ok(()),
+            };
+            if let Err(error) = told.and_then(|_| py.check_signals()) {
+                run.interrupt.leave();
+                break Err(error);
+            }
+        };
+        let ended = py.detach(|| {
+            let ended = run.finish();
+            self.state.end_work().and(ended)
+        });
+        told?;
+        Ok(json(&ended?)?)
+    }
+
     /// Closes the study.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         Ok(py.detach(|| self.state.close())?)
@@ -380,6 +447,9 @@ impl Handle {
         self.state.forget();
     }
 }
+
+/// Between two looks whether somebody has pressed Ctrl-C.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What a study is called, where it is, and its settings.
 #[derive(Serialize)]
@@ -395,12 +465,18 @@ struct Description {
     config: serde_json::Value,
     /// Measurements for which the study file has a command.
     commands: Vec<String>,
+    /// Those that people make by hand.
+    by_hand: Vec<String>,
+    /// The share of the budget that is kept to confirm recommended designs.
+    confirm: Option<f64>,
+    /// The folder of attempts that are processes and jobs.
+    runs: Option<String>,
 }
 
 impl Handle {
     fn found(py: Python<'_>, find: impl FnOnce() -> Result<Found> + Send) -> PyResult<Self> {
         let found = py.detach(|| compute(find)?)?;
-        Ok(Self { state: State::new(found) })
+        Ok(Self { state: Arc::new(State::new(found)) })
     }
 
     /// Looks at the study, with what others wrote.
@@ -474,6 +550,11 @@ fn commands(found: &Found) -> Vec<String> {
     runs.map(|run| run.measurement.clone()).collect()
 }
 
+fn by_hand(found: &Found) -> Vec<String> {
+    let runs = found.run.measurements.iter().filter(|run| run.executor == Executor::Hand);
+    runs.map(|run| run.measurement.clone()).collect()
+}
+
 /// Who works on what, by the leases of the study.
 fn custody(found: &Found) -> Result<Custody> {
     let is_gone = |owner: &str| {
@@ -483,7 +564,9 @@ fn custody(found: &Found) -> Result<Custody> {
         let has_owner = status.is_live() && !is_gone(&status.lease.owner);
         let owner = has_owner.then(|| status.lease.owner.clone());
         let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
-        (evaluation, Worker { owner, attempt, since: None })
+        let layout = found.runs.as_ref().map(Layout::new);
+        let job = layout.and_then(|layout| job_of(&layout, evaluation));
+        (evaluation, Worker { owner, attempt, since: None, job })
     };
     let workers = found.store.leases()?.into_iter().map(worker).collect();
     Ok(Custody { workers, late_results: found.store.late()?.len(), now: now() })

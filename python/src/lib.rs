@@ -13,6 +13,7 @@ mod place;
 mod state;
 mod written;
 mod running;
+mod jobs;
 mod handle;
 
 use pyo3::pymodule;
@@ -21,7 +22,7 @@ use pyo3::pymodule;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::handle::{Handle, check_problem, front_picture, with_defaults};
+    use super::handle::{Handle, check_executor, check_problem, front_picture, with_defaults};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -22,6 +22,10 @@ pub(crate) struct Found {
     /// Where it is kept, without passwords.
     pub(crate) location: String,
     pub(crate) file: Option<PathBuf>,
+    /// The same with what is needed to open it; none in memory.
+    pub(crate) place: Option<Location>,
+    /// The folder of attempts that are processes and jobs; none in memory and in databases.
+    pub(crate) runs: Option<PathBuf>,
     pub(crate) name: Option<String>,
     pub(crate) budget: Budget,
     pub(crate) stop: Option<unyoke::Stop>,
@@ -44,7 +48,7 @@ impl Found {
     pub(crate) fn in_memory(beginning: &Beginning) -> Result<Self> {
         let store = Store::memory();
         let study = begin(beginning, store.clone())?;
-        Ok(Self::new(Opened { study, store }, "memory".to_owned(), beginning.budget.clone(), None))
+        Ok(Self::new(Opened { study, store }, None, beginning.budget.clone()))
     }
 
     /// The study at a place, begun there if need be and if it is known with what.
@@ -57,7 +61,7 @@ impl Found {
             (opened, _) => opened?,
         };
         let budget = beginning.map(|beginning| beginning.budget.clone()).unwrap_or_default();
-        let mut found = Self::new(opened, location.to_string(), budget, layout(&location));
+        let mut found = Self::new(opened, Some(location), budget);
         if let Some(Beginning { problem, config, .. }) = beginning {
             if let Some(what) = difference(problem, found.study.problem()) {
                 return Err(Failure::OtherProblem { what, location: found.location });
@@ -77,6 +81,8 @@ impl Found {
             location: file.store.to_string(),
             file: Some(file.path().to_owned()),
             layout: Some(Layout::new(&file.runs)),
+            place: Some(file.store),
+            runs: Some(file.runs),
             name: file.name,
             budget: file.budget,
             stop: file.stop,
@@ -84,14 +90,37 @@ impl Found {
         })
     }
 
-    fn new(opened: Opened, location: String, budget: Budget, layout: Option<Layout>) -> Self {
+    /// After the study has been amended: the prices and wishes count, too, and measurements that are new are
+    /// made by Python.
+    pub(crate) fn follow(&mut self, problem: &Problem, config: &Config) -> Result<()> {
+        apply_prices_and_wishes(&mut self.study, problem, config)?;
+        let problem = self.study.problem();
+        let mut known = std::mem::take(&mut self.run.measurements);
+        let places = 0..problem.measurements.len();
+        self.run.measurements = places
+            .map(|m| {
+                let new = measurement_run(problem, m);
+                let same = known.iter().position(|run| run.measurement == new.measurement);
+                match same.map(|place| known.swap_remove(place)) {
+                    Some(run) => MeasurementRun { outputs: new.outputs, ..run },
+                    None => new,
+                }
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn new(opened: Opened, place: Option<Location>, budget: Budget) -> Self {
         let Opened { study, store } = opened;
+        let location = place.as_ref().map_or_else(|| "memory".to_owned(), ToString::to_string);
+        let runs = place.as_ref().and_then(runs);
+        let layout = runs.as_deref().and_then(layout);
         let measurements = (0..study.problem().measurements.len())
             .map(|m| measurement_run(study.problem(), m))
             .collect();
         let run = RunSettings { slots: usize::MAX, trials: TRIALS, confirm: None, measurements };
         let (file, name, stop) = (None, None, None);
-        Self { study, store, location, file, name, budget, stop, run, layout }
+        Self { study, store, location, file, place, runs, name, budget, stop, run, layout }
     }
 }
 
@@ -144,16 +173,20 @@ fn begin(beginning: &Beginning, store: Store) -> Result<Study<Store>> {
     Ok(Study::create(problem.clone(), config, *seed, store)?)
 }
 
-/// `beam.runs` beside `beam.db`, as for the study file `beam.toml`. None on network file systems, where
-/// locks of the system do not show who is alive.
-fn layout(location: &Location) -> Option<Layout> {
+/// `beam.runs` beside `beam.db`, as for the study file `beam.toml`; none for databases.
+fn runs(location: &Location) -> Option<PathBuf> {
     match location {
         Location::File(path) | Location::Journal(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            let is_shared =
-                path.parent().is_some_and(|folder| network_file_system(folder).is_some());
-            (!is_shared).then(|| Layout::new(path.with_extension("runs")))
+            Some(path.with_extension("runs"))
         }
         Location::Postgres(_) => None,
     }
+}
+
+/// Where programs on this machine see each other. None on network file systems, where locks of the
+/// system do not show who is alive.
+fn layout(runs: &Path) -> Option<Layout> {
+    let is_shared = runs.parent().is_some_and(|folder| network_file_system(folder).is_some());
+    (!is_shared).then(|| Layout::new(runs))
 }

@@ -4,10 +4,10 @@
 
 use serde::Serialize;
 use unyoke::{
-    Asked, Cost, CostSource, Design, Evaluation, LearnedCost, Outcome, Permission, Status, Study,
-    Suggestion,
+    Appraisal, Asked, Cost, CostSource, Design, Evaluation, LearnedCost, Outcome, Permission,
+    Status, Study, Suggestion,
 };
-use unyoke_run::{Budget, Failing, Layout, Limits, RunSettings, claim_by_hand};
+use unyoke_run::{Budget, Choosing, Failing, Layout, Limits, Purpose, RunSettings, claim_by_hand};
 use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};
 
@@ -62,8 +62,11 @@ pub(crate) fn ask(state: &State, only: &[String], fixed: &Design) -> Result<Sugg
         state.with(|found| Ok((found.budget.clone(), found.run.clone(), found.stop.clone())))?;
     loop {
         let limits = Limits::new(&budget, &run, vec![]).only(only);
-        let asked = choose(state, fixed, |study, which| limits.permission(study, which), None)?;
-        let Choice::Asked(suggestion) = asked else { return Err(Failure::Exhausted) };
+        let allowed = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
+        let choose = |study: Study<Store>| Ok((study.suggest_within(fixed, allowed)?, None));
+        let Choice::Asked(suggestion) = ask_for(state, choose, allowed)? else {
+            return Err(Failure::Exhausted);
+        };
         let is_ours = state.with(|found| claim(found, suggestion.evaluation))?;
         if !is_ours {
             continue;
@@ -102,24 +105,20 @@ enum Choice {
 }
 
 /// Chooses what to evaluate and asks for it. The study can be used meanwhile.
-fn choose(
+fn ask_for(
     state: &State,
-    fixed: &Design,
-    allowed: impl Fn(&Study<Store>, &[usize]) -> Permission + Sync,
-    stop: Option<&unyoke::Stop>,
+    choose: impl Fn(Study<Store>) -> Result<(Option<Suggestion>, Option<Appraisal>)> + Sync,
+    allowed: impl Fn(&Study<Store>, &[usize]) -> Permission,
 ) -> Result<Choice> {
     for _ in 0..SEARCHES {
         let study = state.snapshot()?;
-        let Some(suggestion) = compute(|| study.suggest_within(fixed, &allowed))?? else {
-            return Ok(Choice::Nothing);
-        };
-        if let Some(stop) = stop
-            && let Some(appraisal) = compute(|| study.appraise(stop, &suggestion))??
-            && appraisal.verdict.is_stop()
-        {
-            let sentence = AppraisalView::new(study.problem(), &appraisal).sentence();
+        let problem = study.problem().clone();
+        let (suggestion, appraisal) = compute(|| choose(study))??;
+        if let Some(appraisal) = appraisal.filter(|appraisal| appraisal.verdict.is_stop()) {
+            let sentence = AppraisalView::new(&problem, &appraisal).sentence();
             return Ok(Choice::NotWorthwhile(sentence));
         }
+        let Some(suggestion) = suggestion else { return Ok(Choice::Nothing) };
         match state.with(|found| Ok(found.study.ask_for(suggestion, &allowed)?))? {
             Asked::Recorded(asked) => return Ok(Choice::Asked(Box::new(asked))),
             Asked::NotAllowed => return Ok(Choice::Nothing),
@@ -135,19 +134,26 @@ pub(crate) fn next(
     budget: &Budget,
     run: &RunSettings,
     running: &[u64],
+    too_long: &[String],
 ) -> Result<Next> {
     let worker = state.worker()?;
     let by_hand = worker.by_hand()?;
-    let (measurements, failing) = state.refreshed(|found| {
+    let (measurements, too_long, failing) = state.refreshed(|found| {
+        let problem = found.study.problem();
+        let places = too_long.iter().map(|name| problem.measurement_index(name));
+        let too_long = places.collect::<unyoke::Result<Vec<usize>>>()?;
         let layout = found.layout.clone().unwrap_or_else(|| Layout::new(""));
         let failing = Failing::find(&found.study, &layout, run.trials);
-        Ok((measurements_of(&found.study, running)?, failing))
+        Ok((measurements_of(&found.study, running)?, too_long, failing))
     })?;
     if let Some(failing) = failing {
         let reason = format!("{failing}; the last time: {}", failing.reason);
         return Ok(after(running, "failing", reason));
     }
-    let limits = || Limits::new(budget, run, measurements.clone()).with_trials(by_hand.clone());
+    let limits = || {
+        let limits = Limits::new(budget, run, measurements.clone()).with_trials(by_hand.clone());
+        limits.without(too_long.clone())
+    };
     if let Some(start) = take_up(state, &limits(), running)? {
         return Ok(Next::Start(Box::new(start)));
     }
@@ -155,9 +161,24 @@ pub(crate) fn next(
         return Ok(Next::Wait);
     }
     let (limits, stop) = (limits(), state.with(|found| Ok(found.stop.clone()))?);
+    let choose = |study: Study<Store>| {
+        let choosing = Choosing {
+            study,
+            budget: budget.clone(),
+            stop: stop.clone(),
+            run: run.clone(),
+            running: measurements.clone(),
+            by_hand: by_hand.clone(),
+            only: vec![],
+            too_long: too_long.clone(),
+            purpose: Purpose::Search,
+            round: None,
+        };
+        Ok(choosing.choose()?)
+    };
     loop {
         let permission = |study: &Study<Store>, which: &[usize]| limits.permission(study, which);
-        match choose(state, &Design::new(), permission, stop.as_ref())? {
+        match ask_for(state, choose, permission)? {
             // If somebody else has taken it up in this very moment, it is theirs.
             Choice::Asked(asked) if !worker.claim(asked.evaluation)? => {}
             Choice::Asked(asked) => {
@@ -166,6 +187,10 @@ pub(crate) fn next(
                 return Ok(Next::Start(Box::new(start)));
             }
             Choice::NotWorthwhile(reason) => return Ok(after(running, "not_worthwhile", reason)),
+            Choice::Nothing if running.is_empty() && !too_long.is_empty() => {
+                let reason = "nothing else would end in time".to_owned();
+                return Ok(Next::Over(Over { ending: "until", reason }));
+            }
             Choice::Nothing => return state.with(|found| Ok(nothing(found, &limits, running))),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use unyoke::Study;
-use unyoke_run::Worker;
+use unyoke_run::{SignOfLife, Worker};
 use unyoke_store::Store;
 
 use crate::error::{Failure, Result};
@@ -17,13 +17,22 @@ pub(crate) struct State {
     process: u32,
     found: Mutex<Option<Found>>,
     /// While evaluations are made here. Never locked for long, so that a fork hardly ever meets it.
-    worker: Mutex<Option<Arc<Worker>>>,
+    work: Mutex<Option<Work>>,
+}
+
+/// Who makes evaluations here.
+#[derive(Debug)]
+enum Work {
+    /// Functions in this program.
+    Functions(Arc<Worker>),
+    /// Processes and jobs; by the sign of life others see that this program waits for them.
+    Jobs(Option<SignOfLife>),
 }
 
 impl State {
     pub(crate) fn new(found: Found) -> Self {
-        let (process, worker) = (std::process::id(), Mutex::new(None));
-        Self { process, found: Mutex::new(Some(found)), worker }
+        let (process, work) = (std::process::id(), Mutex::new(None));
+        Self { process, found: Mutex::new(Some(found)), work }
     }
 
     /// Does something with the study that takes no time to speak of.
@@ -48,33 +57,57 @@ impl State {
     /// The worker of this program.
     pub(crate) fn worker(&self) -> Result<Arc<Worker>> {
         self.check_process()?;
-        let worker = lock(&self.worker).clone();
-        worker.ok_or_else(|| Failure::Refused("the study is not being run".to_owned()))
+        match &*lock(&self.work) {
+            Some(Work::Functions(worker)) => Ok(worker.clone()),
+            _ => Err(Failure::Refused("the study is not being run".to_owned())),
+        }
     }
 
-    /// Begins to make evaluations here.
+    /// Begins to make evaluations here, by functions.
     pub(crate) fn begin_work(&self) -> Result<()> {
+        self.begin(|| {
+            let new =
+                self.with(|found| Ok(Worker::new(found.store.clone(), found.layout.clone())?))?;
+            Ok(Work::Functions(Arc::new(new)))
+        })
+    }
+
+    /// Begins to make evaluations as processes and jobs.
+    pub(crate) fn begin_jobs(&self) -> Result<()> {
+        self.begin(|| Ok(Work::Jobs(None)))
+    }
+
+    /// By this, others see that this program waits for processes and jobs.
+    pub(crate) fn show_life(&self, sign: SignOfLife) {
+        if let Some(Work::Jobs(shown)) = &mut *lock(&self.work) {
+            *shown = Some(sign);
+        }
+    }
+
+    fn begin(&self, new: impl FnOnce() -> Result<Work>) -> Result<()> {
         self.check_process()?;
-        let mut worker = lock(&self.worker);
-        if worker.is_some() {
+        let mut work = lock(&self.work);
+        if work.is_some() {
             return Err(Failure::Refused("the study is being run already".to_owned()));
         }
-        let new = self.with(|found| Ok(Worker::new(found.store.clone(), found.layout.clone())?))?;
-        *worker = Some(Arc::new(new));
+        *work = Some(new()?);
         Ok(())
     }
 
     /// Gives back what was not finished.
     pub(crate) fn end_work(&self) -> Result<()> {
         self.check_process()?;
-        let worker = lock(&self.worker).take();
-        worker.map_or(Ok(()), |worker| Ok(worker.release_all()?))
+        match lock(&self.work).take() {
+            Some(Work::Functions(worker)) => Ok(worker.release_all()?),
+            // What still runs goes on, and is found again by its leases.
+            Some(Work::Jobs(_)) | None => Ok(()),
+        }
     }
 
     /// Closes the study. Refused while it is being run.
     pub(crate) fn close(&self) -> Result<()> {
         self.check_process()?;
-        if lock(&self.worker).is_some() {
+        if lock(&self.work).is_some() {
             let reason = "the study is being run; it can be closed once the run has ended";
             return Err(Failure::Refused(reason.to_owned()));
         }
@@ -84,11 +117,15 @@ impl State {
 
     /// Called in a process that was just forked off: nothing here is its own.
     pub(crate) fn forget(&self) {
-        if let Ok(mut worker) = self.worker.try_lock()
-            && let Some(worker) = worker.take()
-        {
-            worker.forget();
-            std::mem::forget(worker);
+        if let Ok(mut work) = self.work.try_lock() {
+            match work.take() {
+                Some(Work::Functions(worker)) => {
+                    worker.forget();
+                    std::mem::forget(worker);
+                }
+                Some(Work::Jobs(sign)) => sign.iter().for_each(SignOfLife::forget),
+                None => {}
+            }
         }
         if let Ok(mut found) = self.found.try_lock() {
             std::mem::forget(found.take());

@@ -127,28 +127,42 @@ pub(crate) struct WrittenRun {
     /// By measurement.
     slots_of: BTreeMap<String, usize>,
     trials: usize,
+    /// The share of the budget that is kept to confirm recommended designs.
+    confirm: Option<f64>,
+}
+
+impl WrittenRun {
+    /// Budget and slots of a run of this study.
+    pub(crate) fn settings(self, found: &Found) -> Result<(Budget, RunSettings)> {
+        for name in self.evaluations.keys().chain(self.slots_of.keys()) {
+            found.study.problem().measurement_index(name)?;
+        }
+        let budget = Budget {
+            cost: self.budget,
+            wall_time: self.wall_time.map(seconds).transpose()?,
+            evaluations: self.evaluations,
+        };
+        let mut settings = RunSettings {
+            slots: self.slots,
+            trials: self.trials,
+            confirm: self.confirm,
+            ..found.run.clone()
+        };
+        for run in &mut settings.measurements {
+            run.slots = self.slots_of.get(&run.measurement).copied().or(run.slots);
+        }
+        Ok((budget, settings))
+    }
+}
+
+/// A length of time.
+pub(crate) fn seconds(time: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(time).map_err(|error| Failure::Refused(error.to_string()))
 }
 
 /// Budget and slots of a run of this study.
 pub(crate) fn run(text: &str, found: &Found) -> Result<(Budget, RunSettings)> {
-    let written: WrittenRun = serde_json::from_str(text)?;
-    for name in written.evaluations.keys().chain(written.slots_of.keys()) {
-        found.study.problem().measurement_index(name)?;
-    }
-    let seconds = |time: f64| {
-        Duration::try_from_secs_f64(time).map_err(|error| Failure::Refused(error.to_string()))
-    };
-    let budget = Budget {
-        cost: written.budget,
-        wall_time: written.wall_time.map(seconds).transpose()?,
-        evaluations: written.evaluations,
-    };
-    let mut settings =
-        RunSettings { slots: written.slots, trials: written.trials, ..found.run.clone() };
-    for run in &mut settings.measurements {
-        run.slots = written.slots_of.get(&run.measurement).copied().or(run.slots);
-    }
-    Ok((budget, settings))
+    serde_json::from_str::<WrittenRun>(text)?.settings(found)
 }
 
 /// The design of an evaluation that was asked for.

@@ -66,6 +66,14 @@ def advance(study: uk.Study, count: int) -> None:
         study.tell(suggestion, value_of(suggestion))
 
 
+def begun(study: uk.Study, *, budget: float, slots: int) -> uk.running.Driver:
+    """A run that was begun, for whoever wants to drive it."""
+    limits = uk.running.limits_of(
+        study, budget=budget, evaluations=None, wall_time=None, slots=slots, trials=3, confirm=None, until=None
+    )
+    return uk.running.begin(study, limits, until=None, progress=False, may_await=False)
+
+
 @pytest.fixture
 def problem() -> uk.Problem:
     return beam()

@@ -11,7 +11,7 @@ import pytest
 
 import conftest
 import unyoke as uk
-from conftest import beam, deflection_of, mass_of, plain, with_functions
+from conftest import beam, begun, deflection_of, mass_of, plain, with_functions
 
 # Workers cannot import the tests.
 cloudpickle.register_pickle_by_value(conftest)
@@ -92,10 +92,7 @@ def test_an_interrupt_waits_for_what_runs(executor):
 
     study.measures("mass")(slow)
     study.measures("deflection")(deflection_of)
-    driver = uk.running.begin(
-        study, budget=100, evaluations=None, wall_time=None, slots=2, trials=3, progress=False,
-        may_await=False,
-    )
+    driver = begun(study, budget=100, slots=2)
     shown = driver.show
 
     def interrupting():

@@ -8,12 +8,12 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
 import unyoke as uk
-from conftest import beam, deflection_of, mass_of, plain, with_functions
+from conftest import beam, begun, deflection_of, mass_of, plain, with_functions
 
 
 def statuses(study):
@@ -267,9 +267,9 @@ def test_ctrl_c_waits_for_what_runs_and_loses_nothing(tmp_path):
     assert process.returncode != 0 and "KeyboardInterrupt" in errors
     assert "interrupted: waiting for" in errors
     study = uk.Study.open(path)
-    begun = {float(line) for line in open(f"{path}.begun")}
+    opened = {float(line) for line in open(f"{path}.begun")}
     recorded = {e["design"]["root"] for e in study._evaluations() if e["measurement"] == "mass" and e["values"]}
-    assert begun == recorded, "what ran was recorded"
+    assert opened == recorded, "what ran was recorded"
     assert set(statuses(study)) <= {"completed", "pending"}
     with_functions(study).run(evaluations=5)
     assert not study.pending()
@@ -279,10 +279,7 @@ def test_an_interrupt_that_is_an_exception_winds_down_too():
     """As in a thread, or where somebody else handles signals."""
     study = with_functions(uk.Study.open(None, plain(), algorithm="sobol"))
     with ThreadPoolExecutor(2) as pool:
-        driver = uk.running.begin(
-            study, budget=100, evaluations=None, wall_time=None, slots=2, trials=3, progress=False,
-            may_await=False,
-        )
+        driver = begun(study, budget=100, slots=2)
         noted = driver.show
 
         def interrupting():
@@ -298,3 +295,67 @@ def test_an_interrupt_that_is_an_exception_winds_down_too():
         study._handle.end_run()
     assert study.run(budget=100).ending == "budget" and not study.pending()
     assert study.spent <= 100
+
+
+class Dying(Executor):
+    """Whose workers die during every call for the mass."""
+
+    _max_workers = 2
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        if args[0] is mass_of:
+            future.set_exception(OSError("the worker died"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_functions_whose_workers_keep_dying_have_failed(awaited):
+    study = with_functions(uk.Study.open(None, plain(), algorithm="sobol"))
+    if awaited:
+        summary = asyncio.run(study.run_async(budget=200, executor=Dying(), slots=2))
+    else:
+        summary = study.run(budget=200, executor=Dying())
+    assert summary.ending == "failing" and not study.pending()
+    reasons = {e["reason"] for e in study._evaluations() if e["status"] == "failed"}
+    assert reasons == {"OSError: the worker died"}
+
+
+@pytest.mark.parametrize("where", ["functions", "processes", "study file"])
+def test_a_share_of_the_budget_is_kept_for_confirmations(tmp_path, monkeypatch, where):
+    monkeypatch.chdir(tmp_path)
+    problem = uk.Problem({"x": uk.Real(0, 1)}, {"mass": uk.Minimise(cost=1), "drag": uk.Minimise(cost=3)})
+    functions = {"mass": lambda x: x, "drag": lambda x: (1 - x) ** 2}
+    if where == "study file":
+        (tmp_path / "study.toml").write_text(STUDY_FILE)
+        study = uk.Study.open("study.toml")
+        summary = study.run(functions)
+    else:
+        study = uk.Study.open("beam.db", problem)
+        executor = uk.Local() if where == "processes" else None
+        summary = study.run(functions, budget=40, confirm=0.3, executor=executor)
+    assert summary.ending == "budget" and study.spent <= 40
+    origins = [e["origin"] for e in study._evaluations()]
+    assert "confirmation" in origins
+    # Not before the other share is spent.
+    first = origins.index("confirmation")
+    assert 28 - 3 < sum(e["spent"] for e in study._evaluations()[:first]) <= 28
+
+
+STUDY_FILE = """
+[budget]
+cost = 40
+[run]
+confirm = 0.3
+[parameters.x]
+low = 0
+high = 1
+[objectives.mass]
+direction = "minimise"
+cost = 1
+[objectives.drag]
+direction = "minimise"
+cost = 3
+"""

@@ -31,6 +31,7 @@ from .errors import (
     StoreError,
     StudyFileError,
 )
+from .jobs import Command, Hand, Local, Slurm
 from .outcome import Result
 from .problem import (
     AtLeast,
@@ -52,12 +53,15 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Choice",
+    "Command",
     "DataError",
     "Error",
     "Exhausted",
     "Explanation",
     "Front",
+    "Hand",
     "Int",
+    "Local",
     "Maximise",
     "Measurement",
     "Minimise",
@@ -68,6 +72,7 @@ __all__ = [
     "Real",
     "Result",
     "RunError",
+    "Slurm",
     "StateError",
     "StoreError",
     "Study",

@@ -37,7 +37,7 @@ class Result:
 def written(
     values: Any,
     outputs: Sequence[str],
-    problem: Problem,
+    problem: Problem | None,
     *,
     cost: float | None = None,
     design: Mapping[str, Any] | None = None,
@@ -68,7 +68,7 @@ def written(
         outcome["missing"] = text(missing, "missing")
     if cost is not None:
         outcome["cost"] = number(cost, "cost")
-    if design is not None:
+    if design is not None and problem is not None:
         outcome["design"] = problem._partial_design(design)
     return outcome
 

@@ -21,15 +21,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from .errors import DataError, RunError
 from .outcome import without_nonsense, written
-from .problem import Value, hint, integer, kind, number, short, to_json
+from .problem import Value, integer, kind, number, short, to_json
 from .progress import Progress, progress_for
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from .study import Study
 
 #: How often it is looked whether others have ended what must be waited for, in seconds.
@@ -43,6 +46,8 @@ class Measure:
     function: Callable[..., Any]
     slots: int | None
     retries: int
+    #: Where it is made, if not by this program: one of `unyoke.jobs`.
+    executor: Any = None
 
     @property
     def is_async(self) -> bool:
@@ -74,7 +79,7 @@ class Ended:
 class Summary:
     """How a run ended.
 
-    `ending` is `"budget"`, `"exhausted"` (every design was evaluated), `"wall_time"`, `"evaluations"`,
+    `ending` is `"budget"`, `"exhausted"` (every design was evaluated), `"wall_time"`, `"until"`, `"evaluations"`,
     `"failing"` (a measurement never gave a value), `"paused"` (what is left is) or `"not_worthwhile"`; `reason`
     says it in words.
     """
@@ -141,7 +146,11 @@ class Driver:
     settings: str
     most: int | None
     deadline: float | None
+    #: When to end, by the same clock.
+    until: float | None
     shown: Progress
+    #: The longest call for each measurement so far.
+    longest: dict[str, float] = field(default_factory=dict)
     running: dict[int, Job] = field(default_factory=dict)
     started: int = 0
     completed: int = 0
@@ -161,9 +170,11 @@ class Driver:
             self.over = ("evaluations", f"{self.most} evaluations were made")
         elif self.deadline is not None and time.monotonic() >= self.deadline:
             self.over = ("wall_time", "the time is over")
+        elif self.until is not None and time.monotonic() >= self.until:
+            self.over = ("until", "the run was to end now")
         if self.over is not None:
             return None
-        found = json.loads(self.study._handle.next(self.settings, list(self.running)))
+        found = json.loads(self.study._handle.next(self.settings, list(self.running), self.too_long()))
         if found == "wait":
             return None
         if "over" in found:
@@ -184,6 +195,13 @@ class Driver:
         self.show()
         return job
 
+    def too_long(self) -> list[str]:
+        """Measurements that would not end before the run is to end."""
+        if self.until is None:
+            return []
+        left = self.until - time.monotonic()
+        return [name for name, longest in self.longest.items() if longest > left]
+
     def show(self) -> None:
         spent, _ = self.study._handle.spent()
         now = ", ".join(sorted({job.measurement for job in list(self.running.values())}))
@@ -193,6 +211,7 @@ class Driver:
     def record(self, job: Job, ended: Ended) -> bool:
         """Records a value at once, by whichever thread. False if there is none: see `give_up`."""
         job.seconds += ended.seconds
+        self.longest[job.measurement] = max(ended.seconds, self.longest.get(job.measurement, 0.0))
         if ended.failure is not None:
             return False
         outputs = self.study.problem.measurements[job.measurement].outputs
@@ -247,7 +266,16 @@ class Driver:
         return Summary(ending, reason, self.completed, self.failed, self.resumed, spent)
 
 
-def begin(
+@dataclass(frozen=True)
+class Limits:
+    """What a run may spend and how many evaluations it makes at once, as the engine reads it."""
+
+    settings: dict[str, Any]
+    #: The most evaluations of this run.
+    most: int | None
+
+
+def limits_of(
     study: Study,
     *,
     budget: float | None,
@@ -255,10 +283,59 @@ def begin(
     wall_time: float | None,
     slots: int,
     trials: int,
-    progress: bool | None,
-    may_await: bool,
+    confirm: float | None,
+    until: float | None,
+) -> Limits:
+    """Checks what a run may spend; what is not said is as the study file says."""
+    said = study._description
+    budget = said["budget"] if budget is None else number(budget, "budget")
+    wall_time = said["wall_time"] if wall_time is None else number(wall_time, "wall_time")
+    confirm = said["confirm"] if confirm is None else number(confirm, "confirm")
+    most, counts = None, dict(said["evaluations"])
+    if isinstance(evaluations, Mapping):
+        counts = {name: integer(count, f"evaluations of {name}") for name, count in evaluations.items()}
+        study._require_measurements(counts)
+    elif evaluations is not None:
+        most = integer(evaluations, "evaluations")
+    if budget is not None and budget <= 0 or wall_time is not None and wall_time < 0:
+        raise DataError("budget and wall_time must be positive")
+    if budget is None and wall_time is None and most is None and not counts and until is None:
+        raise RunError("say what may be spent: budget=..., evaluations=... or wall_time=...")
+    if slots < 1 or trials < 1:
+        raise DataError("slots and trials must be at least 1")
+    if confirm is not None and not 0 < confirm < 1:
+        raise DataError("confirm is the share of the budget kept for confirmations: between 0 and 1")
+    if confirm is not None and budget is None:
+        raise DataError("confirm needs a budget, of which it is a share")
+    settings = {
+        "budget": budget,
+        "evaluations": counts,
+        "wall_time": wall_time,
+        "slots": slots,
+        "slots_of": {},
+        "trials": trials,
+        "confirm": confirm,
+    }
+    return Limits(settings, most)
+
+
+def seconds_until(until: datetime | timedelta | float | None) -> float | None:
+    """How long a run may last that is to end then."""
+    if until is None:
+        return None
+    if isinstance(until, datetime):
+        return max(0.0, until.timestamp() - time.time())
+    if isinstance(until, timedelta):
+        return max(0.0, until.total_seconds())
+    if isinstance(until, str):
+        raise TypeError("until must be a datetime, a timedelta or seconds from now, not a text")
+    return max(0.0, number(until, "until"))
+
+
+def begin(
+    study: Study, limits: Limits, *, until: float | None, progress: bool | None, may_await: bool
 ) -> Driver:
-    """Checks everything about a run before anything is begun."""
+    """Checks everything about functions before anything is begun."""
     measures = dict(study._measures)
     for name in study.problem.measurements:
         if name not in measures:
@@ -267,35 +344,15 @@ def begin(
             raise RunError(f'no function measures {name}: @study.measures("{name}"){other}')
         if measures[name].is_async and not may_await:
             raise RunError(f"the function for {name} is asynchronous: await study.run_async(...)")
-    said = study._description
-    budget = said["budget"] if budget is None else number(budget, "budget")
-    wall_time = said["wall_time"] if wall_time is None else number(wall_time, "wall_time")
-    most, counts = None, dict(said["evaluations"])
-    if isinstance(evaluations, Mapping):
-        counts = {name: integer(count, f"evaluations of {name}") for name, count in evaluations.items()}
-        for name in counts:
-            if name not in measures:
-                raise DataError(f'no measurement is called "{name}"{hint(name, measures)}')
-    elif evaluations is not None:
-        most = integer(evaluations, "evaluations")
-    if budget is not None and budget <= 0 or wall_time is not None and wall_time < 0:
-        raise DataError("budget and wall_time must be positive")
-    if budget is None and wall_time is None and most is None and not counts:
-        raise RunError("say what may be spent: budget=..., evaluations=... or wall_time=...")
-    if slots < 1 or trials < 1:
-        raise DataError("slots and trials must be at least 1")
-    settings = {
-        "budget": budget,
-        "evaluations": counts,
-        "wall_time": wall_time,
-        "slots": slots,
-        "slots_of": {name: one.slots for name, one in measures.items() if one.slots is not None},
-        "trials": trials,
-    }
-    deadline = None if wall_time is None else time.monotonic() + wall_time
+    slots_of = {name: one.slots for name, one in measures.items() if one.slots is not None}
+    settings = {**limits.settings, "slots_of": slots_of}
+    now = time.monotonic()
+    wall_time, budget = settings["wall_time"], settings["budget"]
+    deadline = None if wall_time is None else now + wall_time
     study._handle.begin_run()
     shown = progress_for(progress, budget)
-    return Driver(study, measures, to_json(settings), most, deadline, shown)
+    end = None if until is None else now + until
+    return Driver(study, measures, to_json(settings), limits.most, deadline, end, shown)
 
 
 def serially(driver: Driver) -> None:
@@ -506,7 +563,8 @@ def in_executor(driver: Driver, executor: Executor) -> None:
 def check_executor(executor: Any, measures: Mapping[str, Measure]) -> None:
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(
-            f"executor must be a concurrent.futures.Executor, not {kind(executor)}"
+            "executor must be Local, Slurm, Command, or a concurrent.futures.Executor, not "
+            f"{kind(executor)}"
         )
     # Whoever has one has imported it; we need not.
     processes = sys.modules.get("concurrent.futures.process")
@@ -539,8 +597,7 @@ async def as_tasks(driver: Driver, executor: Executor | None) -> None:
             if measure.is_async:
                 ended = await call_async(measure.function, job.design)
             else:
-                ticket = uuid.uuid4().hex
-                ended = await loop.run_in_executor(executor, call, measure.function, job.design, ticket)
+                ended = await in_loop(loop, executor, measure.function, job.design)
             if await asyncio.to_thread(driver.record, job, ended):
                 driver.drop(job)
                 return
@@ -569,6 +626,21 @@ async def as_tasks(driver: Driver, executor: Executor | None) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def in_loop(
+    loop: AbstractEventLoop, executor: Executor | None, function: Callable[..., Any], design: Mapping[str, Value]
+) -> Ended:
+    """Calls a function in an executor. One whose workers keep dying has failed, as in `Pool.arrived`."""
+    began = time.perf_counter()
+    try:
+        return await loop.run_in_executor(executor, call, function, design, uuid.uuid4().hex)
+    except (CancelledError, BrokenExecutor):
+        raise
+    except Exception as error:
+        if getattr(error, "unyoke_lost", False):
+            raise
+        return Ended(None, in_words(error), time.perf_counter() - began)
 
 
 async def call_async(function: Callable[..., Awaitable[Any]], design: Mapping[str, Value]) -> Ended:

@@ -6,14 +6,15 @@ import json
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union
 
-from . import _engine, frames, running, views
-from .errors import DataError, ProblemError, StateError
+from . import _engine, frames, jobs, running, views
+from .errors import DataError, ProblemError, RunError, StateError
 from .outcome import Result, Values, written
 from .problem import Cost, Problem, hint, integer, kind, mapping, number, price, short, text, to_json
 from .running import Summary
@@ -377,22 +378,45 @@ class Study:
 
     def amend(
         self,
+        problem: Problem | None = None,
         *,
+        was: Mapping[str, Any] | None = None,
+        algorithm: str | None = None,
         preference: Mapping[str, Any] | None = None,
         enough: Mapping[str, float] | None = None,
         engine: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Changes what is wanted from now on: `preference` and `enough` as in study files, and `units`
-        and `reference` of `engine`. What is not said stays."""
-        config = self._config()
-        said = dict(config)
+    ) -> list[str]:
+        """Changes the study from now on; what is not said stays. Returns what has changed of the problem
+        and of the settings, in words.
+
+        `preference` and `enough` are as in study files, `engine` has its settings. With a `problem`,
+        bounds, choices, scales, noise, directions, limits and costs become those of it, and parameters,
+        outputs and measurements are added that are new. `was` has the value of each new parameter that
+        all designs so far had. Nothing that was measured is lost. Refused while the study is being run.
+
+        >>> from unyoke import Problem, Real, Minimise
+        >>> study = Study.open(None, Problem({"x": Real(0, 1)}, {"mass": Minimise(cost=1)}))
+        >>> study.amend(Problem({"x": Real(0, 2)}, {"mass": Minimise(cost=1)}))
+        ['parameter "x" high from 1.0 to 2.0']
+        """
+        if problem is not None and not isinstance(problem, Problem):
+            raise TypeError(f"problem must be a Problem, not {kind(problem)}")
+        if was is not None and problem is None:
+            raise ProblemError("was goes with a problem that has new parameters")
+        said = self._config()
         said.update(preference_settings(preference))
         said.update(mapping(engine or {}, "engine"))
+        if algorithm is not None:
+            said["algorithm"] = text(algorithm, "algorithm")
+        if problem is not None:
+            said["enough"] = problem._enough()
         if enough is not None:
             said["enough"] = mapping(enough, "enough")
-        fields = ("preference", "units", "utility", "enough", "reference")
-        self._handle.amend(to_json({name: said[name] for name in fields if name in said}))
+        new = problem._written() if problem is not None else json.loads(self._handle.problem())
+        before = {} if was is None else mapping(was, "was")
+        changes = self._handle.redefine(to_json(new), to_json(said), to_json(before))
         self._description = json.loads(self._handle.description())
+        return changes
 
     # What is known.
 
@@ -478,14 +502,20 @@ class Study:
     # Run.
 
     def measures(
-        self, measurement: str, *, slots: int | None = None, retries: int = 0
+        self,
+        measurement: str,
+        *,
+        slots: int | None = None,
+        retries: int = 0,
+        executor: jobs.JobExecutor | None = None,
     ) -> Callable[[Function], Function]:
         """Says that a function makes a measurement: it gets the parameters by name.
 
         It returns a number, a number with its standard error, or either for each output in a dict; None
         in a dict, NaN and infinities say that there is no value. A `Result` says more, such as the real
         cost. An exception is a failure of the evaluation. At most `slots` run at once; after a failure
-        it is tried `retries` times more.
+        it is tried `retries` times more. `executor` says where it is made, if not by this program: `Local`,
+        `Slurm` or `Command`.
 
         >>> from unyoke import Problem, Real, Minimise
         >>> problem = Problem({"x": Real(0, 1)}, {"mass": Minimise(cost=1)})
@@ -497,61 +527,83 @@ class Study:
         12
         """
         name = text(measurement, "measurement")
-        known = self.problem.measurements
-        if name not in known:
-            raise DataError(f'no measurement is called "{name}"{hint(name, known)}')
+        self._require_measurements([name])
+        if executor is not None and not isinstance(executor, jobs.JobExecutor):
+            raise TypeError(f"executor must be Local, Slurm or Command, not {kind(executor)}")
+        if isinstance(executor, jobs.Hand):
+            raise TypeError(f"no function is needed for what is made by hand: run(..., executor={{{name!r}: uk.Hand()}})")
         if slots is not None and integer(slots, "slots") < 1 or integer(retries, "retries") < 0:
             raise DataError("slots must be at least 1, and retries at least 0")
 
         def register(function: Function) -> Function:
             running.check_function(function, name, self.problem._parameters)
-            self._measures[name] = running.Measure(function, slots, retries)
+            self._measures[name] = running.Measure(function, slots, retries, executor)
             return function
 
         return register
 
     def run(
         self,
-        budget: float | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         *,
-        executor: Executor | None = None,
+        budget: float | None = None,
+        executor: Executor | jobs.JobExecutor | Mapping[str, jobs.JobExecutor] | None = None,
         evaluations: int | Mapping[str, int] | None = None,
         wall_time: float | None = None,
+        until: datetime | timedelta | float | None = None,
         slots: int | None = None,
         trials: int = 3,
+        confirm: float | None = None,
+        folder: Union[str, os.PathLike[str], None] = None,
         progress: bool | None = None,
     ) -> Summary:
         """Asks, calls functions and tells what came out, until nothing more fits into the budget.
 
-        `budget` is the most that the study may spend in all, `evaluations` the most that this run makes,
-        or the most of each measurement in all, `wall_time` in seconds. `executor` is any
-        `concurrent.futures.Executor`; without one, functions are called in this thread. `slots` is how
+        `functions` measure what they are named for, beside those of `measures`. `budget` is the most that
+        the study may spend in all, `evaluations` the most that this run makes,
+        or the most of each measurement in all, `wall_time` in seconds. `until` is when the run is to end: a
+        `datetime`, a `timedelta` or seconds from now; nothing is begun here that would take longer, going by
+        the longest so far. `confirm` is the share of the budget that is kept to measure what recommended
+        designs lack. `slots` is how
         many run at once, by default as many as the executor has workers. A measurement that fails
         `trials` times and never gives a value ends the run. `progress` shows a bar.
 
+        `executor` is where functions are called: in this thread if there is none; in any
+        `concurrent.futures.Executor`; as processes of their own, `Local()`; as jobs, `Slurm(...)` or
+        `Command(...)`; or one of these for each measurement, by name. Processes and jobs have their folders
+        beside the study, or in `folder`.
+
         It may be interrupted, or killed, and run again: what was measured is recorded, and what was
         unfinished is made again first. After Ctrl-C what runs is waited for; a second one leaves it.
+        Processes and jobs go on without this program: Ctrl-C leaves them, and the next run collects
+        their results.
         """
-        if executor is not None:
-            running.check_executor(executor, self._measures)
-        most = integer(slots, "slots") if slots is not None else (
-            1 if executor is None else running.slots_of(executor)
-        )
-        driver = running.begin(
+        self._register(functions)
+        places = jobs.chosen(self, executor)
+        pool = None if isinstance(executor, (jobs.JobExecutor, Mapping)) else executor
+        if pool is not None:
+            running.check_executor(pool, self._measures)
+        left = running.seconds_until(until)
+        limits = running.limits_of(
             self,
             budget=budget,
             evaluations=evaluations,
             wall_time=wall_time,
-            slots=most,
+            slots=self._slots(slots, places is not None, pool),
             trials=integer(trials, "trials"),
-            progress=progress,
-            may_await=False,
+            confirm=confirm,
+            until=left,
         )
+        if places is not None:
+            return jobs.run(self, places, limits, until=left, folder=folder, progress=progress)
+        if folder is not None:
+            raise RunError("folder is for processes and jobs: executor=Local(), Slurm(...) or Command(...)")
+        driver = running.begin(self, limits, until=left, progress=progress, may_await=False)
         try:
-            if executor is None:
+            if pool is None:
                 running.serially(driver)
             else:
-                running.in_executor(driver, executor)
+                running.in_executor(driver, pool)
             return driver.summary()
         finally:
             driver.shown.close()
@@ -559,33 +611,71 @@ class Study:
 
     async def run_async(
         self,
-        budget: float | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         *,
+        budget: float | None = None,
         executor: Executor | None = None,
         evaluations: int | Mapping[str, int] | None = None,
         wall_time: float | None = None,
+        until: datetime | timedelta | float | None = None,
         slots: int = 1,
         trials: int = 3,
+        confirm: float | None = None,
         progress: bool | None = None,
     ) -> Summary:
         """Like `run`, with functions that are awaited; others are called in `executor`, by default that
         of the running loop. `slots` is how many run at once."""
-        driver = running.begin(
+        self._register(functions)
+        if jobs.chosen(self, executor) is not None:
+            raise RunError("processes and jobs are not awaited: study.run(...), perhaps in a thread")
+        left = running.seconds_until(until)
+        limits = running.limits_of(
             self,
             budget=budget,
             evaluations=evaluations,
             wall_time=wall_time,
             slots=integer(slots, "slots"),
             trials=integer(trials, "trials"),
-            progress=progress,
-            may_await=True,
+            confirm=confirm,
+            until=left,
         )
+        driver = running.begin(self, limits, until=left, progress=progress, may_await=True)
         try:
             await running.as_tasks(driver, executor)
             return driver.summary()
         finally:
             driver.shown.close()
             self._handle.end_run()
+
+    def _register(self, functions: Any) -> None:
+        """Functions by name, as if by `measures`."""
+        if functions is None:
+            return
+        if not isinstance(functions, Mapping):
+            raise TypeError(
+                f"functions must be a dict of functions by measurement, not {kind(functions)}; a budget is "
+                "said by its name, as in run(budget=160)"
+            )
+        self._require_measurements(functions)
+        for name, function in functions.items():
+            running.check_function(function, name, self.problem._parameters)
+        for name, function in functions.items():
+            known = self._measures.get(name, running.Measure(function, None, 0))
+            self._measures[name] = replace(known, function=function)
+
+    def _require_measurements(self, names: Iterable[str]) -> None:
+        known = self.problem.measurements
+        for name in names:
+            if name not in known:
+                raise DataError(f'no measurement is called "{name}"{hint(str(name), known)}')
+
+    def _slots(self, slots: Any, as_jobs: bool, pool: Any) -> int:
+        """How many run at once: what is said, or what the executor or the study file says, or one."""
+        if slots is not None:
+            return integer(slots, "slots")
+        if pool is not None:
+            return running.slots_of(pool)
+        return int(self._description["slots"]) if as_jobs and self._description["file"] else 1
 
     def __repr__(self) -> str:
         try:

@@ -2,12 +2,13 @@
 
 use crate::command::{Outcome, cargo, root, run};
 use crate::postgres::Postgres;
+use crate::slurm::Slurm;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the tests need beside the package itself.
-const NEEDED: [&str; 12] = [
+const NEEDED: [&str; 13] = [
     "numpy",
     "pandas",
     "polars",
@@ -20,6 +21,7 @@ const NEEDED: [&str; 12] = [
     "ipykernel",
     "distributed",
     "optuna",
+    "cloudpickle",
 ];
 
 /// What the long tests need as well. BoTorch, Ax and BayBE bring PyTorch, which from PyPI has gigabytes
@@ -72,9 +74,18 @@ pub(crate) fn test() -> Outcome {
     let wheel = prepare(&environment, Profile::Dev, &NEEDED)?;
     let mypy = ["-m", "mypy"];
     run(Command::new(environment.join("bin/python")).args(mypy).current_dir(package()))?;
-    let server = Postgres::start()?;
+    let (server, cluster) = (Postgres::start()?, cluster()?);
     let mut tests = pytest(&environment, &["-m", "not long"]);
-    run(server.show(tests.env(STEPS, steps(Profile::Dev)?).env(WHEEL, wheel)))
+    tests.env(STEPS, steps(Profile::Dev)?).env(WHEEL, wheel);
+    if let Some(cluster) = &cluster {
+        cluster.show(&mut tests);
+    }
+    run(server.show(&mut tests))
+}
+
+/// Slurm, of which there are packages for Linux only.
+fn cluster() -> Result<Option<Slurm>, String> {
+    cfg!(target_os = "linux").then(Slurm::start).transpose()
 }
 
 /// The tests that install much or take long: Ray, BoTorch, Ax, BayBE, and figures of `docs/python.md`.

@@ -121,10 +121,12 @@ cancel = [\"./cancel.sh\", \"{name}\"]
     // A job can be cancelled, too.
     let sleep = place.path("sleep.sh");
     place.write("sleep.sh", "#!/bin/sh\nexec sleep 600\n");
+    place.write("names", "unyoke-x\n");
     let call = |script: &str, arguments: &[&str]| {
         let mut command = Command::new(place.path(script));
         let output = command.args(arguments).current_dir(place.path("")).env("PATH", &path);
-        let output = output.stdin(null()).output().unwrap();
+        let names = std::fs::File::open(place.path("names")).unwrap();
+        let output = output.stdin(names).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert!(Command::new("chmod").arg("+x").arg(&sleep).status().unwrap().success());
@@ -132,6 +134,11 @@ cancel = [\"./cancel.sh\", \"{name}\"]
     assert!(call("status.sh", &[]).contains("unyoke-x RUNNING"));
     call("cancel.sh", &["unyoke-x"]);
     place.await_that("it ends", |_| call("status.sh", &[]).contains("unyoke-x GONE"));
+}
+
+#[test]
+fn the_recipe_for_this_machine_works() {
+    follow("here", &[]);
 }
 
 #[test]

@@ -39,6 +39,26 @@ pub struct Amendment {
 }
 
 impl Amendment {
+    /// What it takes to make this problem and these settings those of a study. `was` has the values that
+    /// designs so far had of new parameters.
+    pub fn between<J: Journal>(
+        study: &Study<J>,
+        problem: Problem,
+        config: Config,
+        was: Design,
+    ) -> Self {
+        let begun = study.problem();
+        let is_new = |name: &str| !begun.parameters.iter().any(|p| p.name() == name);
+        let was = was.iter().filter(|(name, _)| is_new(name));
+        Self {
+            problem_changes: problem_changes(&problem, begun),
+            setting_changes: setting_changes(&config, study.config()),
+            was: was.map(|(name, value)| (name.to_owned(), value.clone())).collect(),
+            problem,
+            config,
+        }
+    }
+
     /// All changes.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.problem_changes.iter().chain(&self.setting_changes)
@@ -60,16 +80,7 @@ impl StudyFile {
     /// anyway.
     pub fn amendment<J: Journal>(&self, study: &Study<J>) -> Option<Amendment> {
         let config = self.settings_for(study.config());
-        let begun = study.problem();
-        let is_new = |name: &str| !begun.parameters.iter().any(|p| p.name() == name);
-        let was = self.was.iter().filter(|(name, _)| is_new(name));
-        let amendment = Amendment {
-            problem_changes: problem_changes(&self.problem, begun),
-            setting_changes: setting_changes(&config, study.config()),
-            problem: self.problem.clone(),
-            config,
-            was: was.map(|(name, value)| (name.to_owned(), value.clone())).collect(),
-        };
+        let amendment = Amendment::between(study, self.problem.clone(), config, self.was.clone());
         let is_empty = amendment.changes().next().is_none();
         (!is_empty).then_some(amendment)
     }

@@ -110,6 +110,20 @@ pub enum Error {
         /// What kind it is.
         kind: &'static str,
     },
+    /// An executor whose settings make no sense.
+    #[error("{measurement} cannot be run like this: {reason}")]
+    BadExecutor {
+        /// The measurement.
+        measurement: String,
+        /// All that is wrong.
+        reason: String,
+    },
+    /// A study that others run, which therefore cannot be changed now.
+    #[error("the study is running, by {owner}; let it end or press Ctrl-C there, then amend it")]
+    Running {
+        /// Who runs it.
+        owner: String,
+    },
     /// A scheduler that is not there.
     #[error(
         "{measurement} cannot be run: {program} was not found or cannot be executed; nothing was \

@@ -29,10 +29,11 @@ pub use process::{
     is_broken_command, job_of, supervise,
 };
 pub use runner::{
-    BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
-    Summary, Underway, Worker, claim_by_hand, is_gone, now, release_by_hand,
+    BY_HAND, Choosing, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Purpose,
+    Runner, SignOfLife, Suggestions, Summary, Underway, Worker, claim_by_hand, is_gone, now,
+    refuse_running, release_by_hand,
 };
 pub use study_file::{
-    Budget, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands, SlurmResources,
-    StudyFile, Watching, initial_config, schema, template,
+    Budget, Described, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands,
+    SlurmResources, StudyFile, Watching, initial_config, schema, template,
 };

@@ -27,16 +27,17 @@ use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
 use crate::scheduler::Notice;
 use crate::study_file::{Executor, MeasurementRun, StudyFile};
 
-use asking::{Asking, Basis, Choice, Purpose, Question};
+use asking::{Asking, Basis, Choice, Question};
 use executors::Executors;
 use heartbeat::Heartbeat;
 use limits::Trial;
 use owner::Owner;
 use step::{Settled, Step, Tries};
 
+pub use asking::{Choosing, Purpose};
 pub use failing::{Failing, Log};
 pub use limits::{Limits, now};
-pub use owner::{BY_HAND, claim_by_hand, is_gone, release_by_hand};
+pub use owner::{BY_HAND, SignOfLife, claim_by_hand, is_gone, refuse_running, release_by_hand};
 pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 pub use worker::Worker;
 
@@ -84,6 +85,10 @@ pub struct Runner<'a> {
     began: Instant,
     /// When to end, whatever still runs.
     until: Option<Instant>,
+    /// The most evaluations to take up or begin here.
+    most: Option<usize>,
+    /// How many were.
+    begun: usize,
     /// The longest evaluation of each measurement so far.
     longest: BTreeMap<usize, Duration>,
     /// Evaluations by hand of which somebody was told.
@@ -135,7 +140,20 @@ impl<'a> Runner<'a> {
     ) -> Result<Self> {
         file.require_commands()?;
         executors::require_programs(file)?;
-        let Opened { study, store } = file.open_or_create()?;
+        Self::on(file, file.open_or_create()?, supervisor, interrupt, tell)
+    }
+
+    /// The same on a study that is open already, which must be that of the file.
+    pub fn on(
+        file: &'a StudyFile,
+        opened: Opened,
+        supervisor: Supervisor,
+        interrupt: Interrupt,
+        tell: &'a mut dyn FnMut(Progress),
+    ) -> Result<Self> {
+        file.require_commands()?;
+        executors::require_programs(file)?;
+        let Opened { study, store } = opened;
         let layout = Layout::new(&file.runs);
         match file.run.measurements.iter().any(|run| run.executor == Executor::Local) {
             true => layout.prepare()?,
@@ -165,6 +183,8 @@ impl<'a> Runner<'a> {
             unsure: false,
             began: Instant::now(),
             until: None,
+            most: None,
+            begun: 0,
             longest: BTreeMap::new(),
             handed: BTreeSet::new(),
             told_of_hands: false,
@@ -198,6 +218,17 @@ impl<'a> Runner<'a> {
     #[must_use]
     pub fn until(self, until: Instant) -> Self {
         Self { until: Some(until), ..self }
+    }
+
+    /// Makes so many evaluations at most, those included that others left behind.
+    #[must_use]
+    pub fn at_most(self, evaluations: usize) -> Self {
+        Self { most: Some(evaluations), ..self }
+    }
+
+    /// By which others see that this program is alive.
+    pub fn sign_of_life(&self) -> SignOfLife {
+        self.owner.sign_of_life()
     }
 
     /// Runs until nothing more is to be started and nothing runs here any more.
@@ -237,7 +268,9 @@ impl<'a> Runner<'a> {
                     self.unsure = true;
                     failures += 1;
                     if !self.wait_out(&error, failures) {
-                        self.stop_all();
+                        if !self.interrupt.is_left() {
+                            self.stop_all();
+                        }
                         return Ok(Ending::Interrupted);
                     }
                 }
@@ -312,7 +345,7 @@ impl<'a> Runner<'a> {
             // Says so at once if it was interrupted.
             let _ = self.may_start();
             let times = self.interrupt.times();
-            if times > 1 || (times == 1 && self.jobs.is_empty()) {
+            if times > 1 || self.interrupt.is_left() || (times == 1 && self.jobs.is_empty()) {
                 return false;
             }
             std::thread::sleep(PAUSE);
@@ -329,6 +362,9 @@ impl<'a> Runner<'a> {
         // Somebody may have amended the study from another file than this run has read.
         self.file.check_problem(&self.study)?;
         self.stop_withdrawn();
+        if self.interrupt.is_left() {
+            return Ok(Some(Ending::Interrupted));
+        }
         if self.interrupt.times() > 1 {
             self.stop_all();
             return Ok(Some(Ending::Interrupted));
@@ -377,6 +413,9 @@ impl<'a> Runner<'a> {
     fn nothing_left(&mut self) -> Ending {
         if let Some(appraisal) = self.not_worthwhile.take() {
             return Ending::NotWorthwhile(appraisal);
+        }
+        if self.has_enough() {
+            return Ending::Evaluations;
         }
         if !self.too_long().is_empty() {
             return Ending::Until;
@@ -465,7 +504,7 @@ impl<'a> Runner<'a> {
     /// Whether more may be begun once an evaluation by hand is recorded.
     fn awaits_hands(&mut self) -> bool {
         let evaluations = self.in_hands().count();
-        if self.ending.is_some() || evaluations == 0 {
+        if self.ending.is_some() || evaluations == 0 || self.has_enough() {
             return false;
         }
         let limits = self.limits();
@@ -482,7 +521,8 @@ impl<'a> Runner<'a> {
     /// Whether others make the first evaluations of a measurement, so that more may be begun here
     /// once one has succeeded.
     fn awaits_trial(&mut self) -> Result<bool> {
-        if self.ending.is_some() || !self.is_on_trial(Trial::UnderWay) {
+        let is_over = self.ending.is_some() || self.has_enough();
+        if is_over || !self.is_on_trial(Trial::UnderWay) {
             return Ok(false);
         }
         self.find_by_hand()?;
@@ -532,7 +572,7 @@ impl<'a> Runner<'a> {
 
     /// Takes up what others left behind, then asks for more, while there are slots.
     fn fill_slots(&mut self) -> Result<()> {
-        while self.may_start() && self.has_free_slot() {
+        while self.may_start() && self.has_free_slot() && !self.has_enough() {
             if self.take_up()? {
                 continue;
             }
@@ -541,6 +581,12 @@ impl<'a> Runner<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether as many evaluations were begun, or will be with what is being chosen, as are wanted.
+    fn has_enough(&self) -> bool {
+        let chosen = usize::from(self.asking.is_some());
+        self.most.is_some_and(|most| self.begun + chosen >= most)
     }
 
     fn has_free_slot(&self) -> bool {
@@ -581,10 +627,8 @@ impl<'a> Runner<'a> {
         if self.vain.as_ref() == Some(&basis) {
             return Ok(false);
         }
-        let question = Question {
+        let choosing = Choosing {
             study: self.study.clone(),
-            layout: self.layout.clone(),
-            owner: self.owner.name.clone(),
             budget: self.file.budget.clone(),
             stop: self.file.stop.clone(),
             run: self.file.run.clone(),
@@ -595,6 +639,8 @@ impl<'a> Runner<'a> {
             purpose: self.purpose,
             round: self.round,
         };
+        let (layout, owner) = (self.layout.clone(), self.owner.name.clone());
+        let question = Question { choosing, layout, owner };
         self.asking = Some(Asking::begin(question, self.happened.0.clone())?);
         Ok(true)
     }
@@ -635,6 +681,7 @@ impl<'a> Runner<'a> {
                 self.round = asked.confirms.or(self.round);
                 let m = self.evaluation(asked.evaluation)?.measurement;
                 if m.is_some_and(|m| self.is_by_hand(m)) {
+                    self.begun += 1;
                     return self.hand_over();
                 }
                 let claimed = self.store.claim(asked.evaluation, &self.owner.name, LEASE_TIME)?;
@@ -652,6 +699,7 @@ impl<'a> Runner<'a> {
     /// Does what is to be done about an evaluation that was claimed. False if that was nothing.
     fn begin(&mut self, lease: Lease, asked: Option<Suggestion>) -> Result<bool> {
         let (evaluation, first) = (lease.evaluation, lease.attempt == 1);
+        self.begun += 1;
         self.heartbeat.keep(lease.clone());
         let unknown = unyoke::Error::UnknownEvaluation { id: evaluation };
         let measurement = self.evaluation(evaluation)?.measurement.ok_or(unknown)?;
@@ -674,6 +722,7 @@ impl<'a> Runner<'a> {
         // It may have been settled while nobody had the lease.
         self.study.refresh()?;
         if self.evaluation(evaluation)?.status != Status::Pending {
+            self.begun -= 1;
             self.put_away(evaluation)?;
             return Ok(false);
         }

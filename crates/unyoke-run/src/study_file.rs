@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use unyoke::{Config, Design, Mistake, Problem, Stop};
+use unyoke::{Config, Design, Journal, Mistake, Problem, Stop, Study};
 use unyoke_store::Location;
 
 use crate::diagnostic::{Diagnostic, StudyFileError};
@@ -86,6 +86,23 @@ pub struct StudyFile {
     source: Source,
 }
 
+/// What a program says of a study that it runs, in place of a study file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// Where the commands of schedulers run, absolute.
+    pub folder: PathBuf,
+    /// Where the study is kept.
+    pub store: Location,
+    /// The folder of its attempts, absolute.
+    pub runs: PathBuf,
+    /// What may be spent.
+    pub budget: Budget,
+    /// When to stop before all is spent; never by default.
+    pub stop: Option<Stop>,
+    /// How evaluations are run.
+    pub run: RunSettings,
+}
+
 /// What is needed to point at the file later.
 #[derive(Debug, Clone, PartialEq)]
 struct Source {
@@ -156,6 +173,32 @@ impl StudyFile {
         let missing: Vec<Diagnostic> = missing.collect();
         let Source { path, text, .. } = &self.source;
         if missing.is_empty() { Ok(()) } else { Err(StudyFileError::new(path, text, missing)) }
+    }
+
+    /// A study that a program has described instead of a file, to be run as if there were one at `path`.
+    pub fn of_program<J: Journal>(path: &Path, study: &Study<J>, described: Described) -> Self {
+        let Described { folder, store, runs, budget, stop, run } = described;
+        let problem = study.problem().clone();
+        let source = Source {
+            path: path.to_owned(),
+            text: String::new(),
+            measurements: vec![0..0; run.measurements.len()],
+            settings: vec![],
+        };
+        Self {
+            name: None,
+            seed: study.seed(),
+            problem,
+            was: Design::new(),
+            config: study.config().clone(),
+            budget,
+            stop,
+            run,
+            folder,
+            store,
+            runs,
+            source,
+        }
     }
 
     /// The file, as it was named.

@@ -101,6 +101,9 @@ pub struct PendingView {
     /// Since when its command runs on this machine, in seconds since the beginning of 1970, UTC.
     #[serde(default)]
     pub since: Option<u64>,
+    /// The name of its job and what the scheduler said of it last, where it is one.
+    #[serde(default)]
+    pub job: Option<String>,
 }
 
 /// A design of the user's own that waits.
@@ -145,6 +148,8 @@ pub struct Worker {
     pub attempt: u32,
     /// Since when its command runs on this machine, in seconds since the beginning of 1970, UTC.
     pub since: Option<u64>,
+    /// The name of its job and what the scheduler said of it last, where it is one.
+    pub job: Option<String>,
 }
 
 /// How a study stands.
@@ -181,6 +186,7 @@ fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView
             owner: worker.owner,
             attempt: worker.attempt,
             since: worker.since,
+            job: worker.job,
         }
     };
     pending.map(view).collect()
@@ -255,7 +261,7 @@ mod tests {
         study.tell_failure(asked[1].evaluation, "no licence").unwrap();
         study.correct(0, 1.75).unwrap();
         study.retract(1, None).unwrap();
-        let worker = Worker { owner: Some("me".into()), attempt: 2, since: Some(77) };
+        let worker = Worker { owner: Some("me".into()), attempt: 2, since: Some(77), job: None };
         study.queue(Design::new().with("x", 0.25), Some("drag")).unwrap();
         let pause = |until: u64| Pause { until: Some(until), reason: Some("down".into()) };
         study.pause("lift", pause(99)).unwrap();

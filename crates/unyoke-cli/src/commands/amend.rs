@@ -5,7 +5,7 @@ use serde_json::json;
 use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 use unyoke::Study;
-use unyoke_run::{Amendment, BY_HAND, Layout, StudyFile, is_gone};
+use unyoke_run::{Amendment, Layout, StudyFile, refuse_running};
 use unyoke_store::Store;
 
 use crate::arguments::StudyArgument;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         changes.iter().try_for_each(|change| say(change))?;
     }
     amendment.check(&study)?;
-    refuse_running(&file, &store)?;
+    refuse_running(Some(&Layout::new(&file.runs)), &store)?;
     if !arguments.yes {
         confirm(form)?;
     }
@@ -75,20 +75,6 @@ fn refuse_seed(file: &StudyFile, study: &Study<Store>) -> Result<(), Failure> {
         "the seed cannot be changed: the designs so far came from seed {0}; set seed = {0} in [study]",
         study.seed()
     )))
-}
-
-/// Programs that run the study have read the file as it was.
-fn refuse_running(file: &StudyFile, store: &Store) -> Result<(), Failure> {
-    let layout = Layout::new(&file.runs);
-    for status in store.leases()?.into_iter().filter(|status| status.is_live()) {
-        let owner = &status.lease.owner;
-        if owner != BY_HAND && !is_gone(&layout, owner).unwrap_or(false) {
-            return Err(Failure::Refused(format!(
-                "the study is running, by {owner}; let it end or press Ctrl-C there, then amend it"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Asks whoever sits at the terminal.

@@ -94,7 +94,8 @@ fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
         let owner = has_owner(&status).then(|| status.lease.owner.clone());
         let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
         let since = owner.as_ref().and_then(|_| begun(&layout, evaluation));
-        (evaluation, Worker { owner, attempt, since })
+        let job = job_of(&layout, evaluation);
+        (evaluation, Worker { owner, attempt, since, job })
     };
     let workers = store.leases()?.into_iter().map(worker).collect();
     Ok(Custody { workers, late_results: store.late()?.len(), now: now() })
@@ -232,7 +233,7 @@ fn pending_in_words(file: &StudyFile, status: &StatusView, pending: &PendingView
         }
         None => "orphaned; `unyoke run` will resume it".to_owned(),
     };
-    let job = job_of(&Layout::new(&file.runs), pending.evaluation);
+    let job = pending.job.as_ref();
     let who = job.map_or(who.clone(), |job| format!("{who}; job {job}"));
     let at = exact_design(&file.problem, &pending.design);
     format!("evaluation {}: {} at {at}; {who}\n", pending.evaluation, pending.measurement)

@@ -21,6 +21,9 @@ const LONGEST_FILE: u64 = 1 << 20;
 /// The field in which a command says what it cost, unless an output has this name.
 const COST: &str = "cost";
 
+/// The field in which it says why outputs have no value, unless an output has this name.
+const MISSING: &str = "missing";
+
 /// What a command left behind.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
@@ -102,13 +105,24 @@ fn in_object(
     };
     let readings: Readings<'_> = outputs.iter().map(|name| (name.as_str(), field(name))).collect();
     let is_other = readings.iter().all(|(_, one)| one.as_ref().is_err_and(String::is_empty));
-    let result = match is_other {
-        true => Err(form(outputs)),
-        false => collect(readings),
+    let said = fields.get(MISSING).filter(|_| outputs.iter().all(|name| name != MISSING));
+    let said = said.and_then(Value::as_str).map(str::to_owned);
+    let result = match (is_other, said) {
+        (true, None) => Err(failure(form(outputs))),
+        (false, None) => collect(readings).map_err(failure),
+        (_, Some(said)) => explained(collect(readings), said),
     };
     let cost = fields.get(COST).filter(|_| outputs.iter().all(|name| name != COST));
     let cost = cost.and_then(Value::as_f64).filter(|cost| cost.is_finite() && *cost >= 0.0);
-    Found { result: result.map_err(failure), cost }
+    Found { result, cost }
+}
+
+/// The same where the command itself says why outputs have no value.
+fn explained(found: Result<Measured, String>, said: String) -> Result<Measured, Failure> {
+    match found {
+        Ok(Measured { values, missing }) => Ok(Measured { values, missing: missing.map(|_| said) }),
+        Err(_) => Err(Failure::NoValue { reason: said }),
+    }
 }
 
 /// A number, or an object with a value and perhaps its standard error.
@@ -411,6 +425,23 @@ mod tests {
         let failed = of_file(&["mass"], r#"{"value": NaN, "cost": 2}"#);
         assert_eq!(failed.cost, Some(2.0), "{failed:?}");
         assert!(failed.result.is_err());
+    }
+
+    #[test]
+    fn a_command_may_say_itself_why_there_is_no_value() {
+        let found =
+            of_file(&["lift", "drag"], r#"{"lift": 1.2, "drag": null, "missing": "stalled"}"#);
+        assert_eq!(found.result.unwrap().missing.as_deref(), Some("stalled"));
+        for text in
+            [r#"{"missing": "stalled"}"#, r#"{"lift": null, "drag": null, "missing": "stalled"}"#]
+        {
+            let failure = of_file(&["lift", "drag"], text).result.unwrap_err();
+            assert_eq!(failure.to_string(), "the command gave no value: stalled");
+        }
+        let found = of_file(&["lift", "drag"], r#"{"lift": 1, "drag": 2, "missing": "nothing"}"#);
+        assert_eq!(found.result, Ok(lift_and_drag(1.0, 2.0, None)));
+        let found = of_file(&["missing"], r#"{"missing": 3}"#);
+        assert_eq!(found.result.unwrap().values["missing"].value, 3.0);
     }
 
     #[test]

@@ -29,11 +29,14 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What evaluations are chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub enum Purpose {
     /// To find better designs; at the end, to confirm them, if that is kept money for.
     Search,
     /// To confirm the recommended designs, so many at most.
-    Confirm { points: usize },
+    Confirm {
+        /// How many.
+        points: usize,
+    },
 }
 
 /// A choice under way.
@@ -102,26 +105,37 @@ impl Turn {
     }
 }
 
-/// What is needed to choose, on any thread.
+/// What is needed to choose, on any thread, when it is our turn.
 pub(super) struct Question {
-    pub(super) study: Study<Store>,
+    pub(super) choosing: Choosing,
     pub(super) layout: Layout,
     /// Who asks.
     pub(super) owner: String,
-    pub(super) budget: Budget,
-    pub(super) stop: Option<Stop>,
-    pub(super) run: RunSettings,
+}
+
+/// What the next evaluation of a run is chosen by.
+#[derive(Debug)]
+pub struct Choosing {
+    /// The study as it is now.
+    pub study: Study<Store>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// When evaluations are not worth their cost any more.
+    pub stop: Option<Stop>,
+    /// How evaluations are run.
+    pub run: RunSettings,
     /// The measurement of each evaluation that runs here.
-    pub(super) running: Vec<usize>,
+    pub running: Vec<usize>,
     /// Evaluations that people make by hand.
-    pub(super) by_hand: Vec<u64>,
+    pub by_hand: Vec<u64>,
     /// The only measurements that are to be made; all if none is named.
-    pub(super) only: Vec<String>,
+    pub only: Vec<String>,
     /// Measurements that would not end in time.
-    pub(super) too_long: Vec<usize>,
-    pub(super) purpose: Purpose,
+    pub too_long: Vec<usize>,
+    /// What evaluations are for.
+    pub purpose: Purpose,
     /// The round of confirmations that this program is in.
-    pub(super) round: Option<u64>,
+    pub round: Option<u64>,
 }
 
 impl Question {
@@ -130,23 +144,29 @@ impl Question {
         is_our_turn.store(true, Ordering::SeqCst);
         if wanted.load(Ordering::SeqCst) {
             // Others may have asked for something while it was their turn.
-            self.study.refresh()?;
+            self.choosing.study.refresh()?;
         }
-        let basis = Basis {
-            position: self.study.position(),
-            running: self.running.clone(),
-            by_hand: self.by_hand.clone(),
-            paused: self.limits(&self.budget).paused(&self.study),
-        };
+        let basis = self.choosing.basis();
         let (suggestion, appraisal) = match wanted.load(Ordering::SeqCst) {
-            true => own_threads()?.install(|| self.choose())?,
+            true => own_threads()?.install(|| self.choosing.choose())?,
             false => (None, None),
         };
         Ok(Choice { suggestion, appraisal, basis, turn })
     }
+}
+
+impl Choosing {
+    fn basis(&self) -> Basis {
+        Basis {
+            position: self.study.position(),
+            running: self.running.clone(),
+            by_hand: self.by_hand.clone(),
+            paused: self.limits(&self.budget).paused(&self.study),
+        }
+    }
 
     /// What to evaluate, if anything, and whether that is worth its cost.
-    fn choose(&self) -> Result<(Option<Suggestion>, Option<Appraisal>)> {
+    pub fn choose(&self) -> Result<(Option<Suggestion>, Option<Appraisal>)> {
         let reserve = match self.purpose {
             Purpose::Confirm { points } => {
                 let next = self.confirmation(&self.budget, points, self.round)?;
@@ -192,6 +212,7 @@ impl Question {
         confirmations.map(|e| e.spent() + pending(e)).sum()
     }
 
+    /// What may be started within a budget.
     fn limits<'a>(&'a self, budget: &'a Budget) -> Limits<'a> {
         let limits = Limits::new(budget, &self.run, self.running.clone()).only(&self.only);
         limits.with_trials(self.by_hand.clone()).without(self.too_long.clone())

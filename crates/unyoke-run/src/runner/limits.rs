@@ -40,7 +40,7 @@ impl<'a> Limits<'a> {
 
     /// The same without these measurements, which would not end in time.
     #[must_use]
-    pub(super) fn without(self, too_long: Vec<usize>) -> Self {
+    pub fn without(self, too_long: Vec<usize>) -> Self {
         Self { too_long, ..self }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use unyoke_store::{Lease, LeaseStatus, Store, network_file_system};
@@ -42,6 +42,33 @@ pub fn release_by_hand(store: &Store, evaluation: u64) -> Result<()> {
     Ok(())
 }
 
+/// Fails if programs work on a study: they know it as it is now.
+pub fn refuse_running(layout: Option<&Layout>, store: &Store) -> Result<()> {
+    let is_gone =
+        |owner: &str| layout.is_some_and(|layout| is_gone(layout, owner).unwrap_or(false));
+    let mut live = store.leases()?.into_iter().filter(LeaseStatus::is_live);
+    match live.find(|held| held.lease.owner != BY_HAND && !is_gone(&held.lease.owner)) {
+        Some(held) => Err(Error::Running { owner: held.lease.owner }),
+        None => Ok(()),
+    }
+}
+
+/// The locked file by which others see that this program is alive.
+#[derive(Debug, Clone)]
+pub struct SignOfLife(Arc<Mutex<Option<File>>>);
+
+impl SignOfLife {
+    fn new(file: File) -> Self {
+        Self(Arc::new(Mutex::new(Some(file))))
+    }
+
+    /// For a process that was forked off this one: closes the file and does nothing else, so that it does
+    /// not outlast this process.
+    pub fn forget(&self) {
+        drop(self.0.try_lock().map(|mut file| file.take()));
+    }
+}
+
 /// This program, as one that works on a study. Dropping it says goodbye.
 #[derive(Debug)]
 pub(super) struct Owner {
@@ -49,7 +76,7 @@ pub(super) struct Owner {
     pub(super) name: String,
     path: PathBuf,
     /// Locked as long as we live.
-    file: Mutex<Option<File>>,
+    file: SignOfLife,
     /// Whether the file remains when we leave.
     stays: bool,
 }
@@ -71,7 +98,7 @@ impl Owner {
         let path = folder.join(&name);
         // It gets its name when it is locked: otherwise others might take us for dead.
         let file = file.persist_noclobber(&path).map_err(|error| Error::io(&path)(error.error))?;
-        Ok(Self { name, path, file: Mutex::new(Some(file)), stays: false })
+        Ok(Self { name, path, file: SignOfLife::new(file), stays: false })
     }
 
     /// Leaves the file behind, so that others see that leases of this name have no owner any more.
@@ -79,9 +106,9 @@ impl Owner {
         self.stays = true;
     }
 
-    /// Closes the locked file and nothing else, as a process must that was forked off.
-    pub(super) fn close_file(&self) {
-        drop(self.file.try_lock().map(|mut file| file.take()));
+    /// By which others see that we live.
+    pub(super) fn sign_of_life(&self) -> SignOfLife {
+        self.file.clone()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use unyoke::{Appraisal, Design, Obstacle, Pause};
@@ -203,6 +203,8 @@ pub enum Ending {
     WallTime,
     /// The moment is reached, or near, at which the run was to end. What runs then goes on.
     Until,
+    /// As many evaluations were made as this run was to make.
+    Evaluations,
     /// Every design was evaluated.
     Exhausted,
     /// What could be evaluated otherwise is paused, by the names of measurements.
@@ -235,6 +237,7 @@ impl fmt::Display for Ending {
             Self::NotWorthwhile(_) => write!(f, "no evaluation is worth its cost any more"),
             Self::WallTime => write!(f, "the time limit is reached"),
             Self::Until => write!(f, "the run was to end now"),
+            Self::Evaluations => write!(f, "as many evaluations were made as were wanted"),
             Self::Exhausted => write!(f, "{}", Obstacle::Exhausted),
             Self::Paused(paused) => {
                 let names: Vec<&str> = paused.iter().map(|(name, _)| name.as_str()).collect();
@@ -258,16 +261,30 @@ impl fmt::Display for Ending {
 /// Once: nothing new is started, what runs is waited for. Twice: what runs is stopped, and its
 /// evaluations remain to be taken up later. A third time: it is left to itself.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<AtomicUsize>);
+pub struct Interrupt {
+    times: Arc<AtomicUsize>,
+    left: Arc<AtomicBool>,
+}
 
 impl Interrupt {
     /// Asks once.
     pub fn ask(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.times.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Ends the run at once: what runs goes on, and the next run collects it.
+    pub fn leave(&self) {
+        self.left.store(true, Ordering::SeqCst);
+        self.ask();
     }
 
     /// How often it was asked.
     pub fn times(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
+        self.times.load(Ordering::SeqCst)
+    }
+
+    /// Whether what runs is to be left.
+    pub(super) fn is_left(&self) -> bool {
+        self.left.load(Ordering::SeqCst)
     }
 }

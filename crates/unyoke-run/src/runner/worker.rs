@@ -84,6 +84,6 @@ impl Worker {
     /// For a process that was forked off this one, in which nothing else may be done with a worker, not
     /// even dropping it: lets go of the sign of life, which would otherwise outlast this process.
     pub fn forget(&self) {
-        self.owner.close_file();
+        self.owner.sign_of_life().forget();
     }
 }

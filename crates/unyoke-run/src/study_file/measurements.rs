@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use toml::de::DeTable;
 use unyoke::{Cost, LearnedCost, Measurement, near};
 
 use super::executors;
@@ -15,6 +16,7 @@ use super::settings::MeasurementRun;
 use super::table::{Entry, Findings, Table};
 use crate::command::{Argument, CommandTemplate};
 use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
 
 /// What the commands of a study share.
 pub(super) struct Setting<'a> {
@@ -175,6 +177,35 @@ fn run(
     }
 }
 
+impl MeasurementRun {
+    /// How a measurement is made, by the fields that its table in a study file would have. Paths start in
+    /// `folder`. Fails with all that is wrong with them.
+    pub fn from_fields(
+        measurement: &str,
+        outputs: &[String],
+        folder: &Path,
+        written: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Self> {
+        let refused = |reasons: Vec<String>| Error::BadExecutor {
+            measurement: measurement.to_owned(),
+            reason: reasons.join("; "),
+        };
+        let text = toml::to_string(written).map_err(|error| refused(vec![error.to_string()]))?;
+        let document = DeTable::parse(&text).map_err(|error| refused(vec![error.to_string()]))?;
+        let (mut found, table) = (Findings::new(&text), Table::root(document.get_ref()));
+        table.refuse_unknown(fields::RUNNING, &mut found);
+        let run = run(measurement, &table, &Setting { parameters: vec![], folder }, &mut found);
+        let said = |one: Diagnostic| match one.help {
+            Some(help) => format!("{} ({help})", one.message.trim()),
+            None => one.message.trim().to_owned(),
+        };
+        match found.is_empty() {
+            true => Ok(Self { outputs: outputs.to_vec(), ..run }),
+            false => Err(refused(found.into_diagnostics().into_iter().map(said).collect())),
+        }
+    }
+}
+
 fn command(
     entry: &Entry<'_>,
     setting: &Setting<'_>,
@@ -243,4 +274,40 @@ fn variables(entry: &Entry<'_>, found: &mut Findings) -> BTreeMap<String, String
         }
         variable.text(found).map(str::to_owned)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study_file::Executor;
+    use serde_json::json;
+
+    fn read(fields: serde_json::Value) -> Result<MeasurementRun> {
+        let serde_json::Value::Object(fields) = fields else { panic!("not an object") };
+        MeasurementRun::from_fields("drag", &["drag".to_owned()], Path::new("/here"), &fields)
+    }
+
+    #[test]
+    fn fields_of_a_program_mean_what_those_of_a_file_mean() {
+        let run = read(json!({
+            "command": ["python3", "{{x}}"], "executor": "slurm", "slots": 3, "retries": 1, "poll": "500ms",
+            "slurm": { "partition": "cpu", "time": "4h", "cpus": 8, "memory": "16G", "extra": ["--account=x"] },
+        }));
+        let run = run.unwrap();
+        assert_eq!((run.slots, run.retries), (Some(3), 1));
+        let argv = run.command.unwrap().fill(&unyoke::Design::new()).unwrap();
+        assert_eq!(argv, ["python3", "{x}"]);
+        let Executor::Slurm(resources, watching) = run.executor else { panic!("not Slurm") };
+        assert_eq!((resources.cpus, watching.poll.as_millis()), (Some(8), 500));
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_them_is_said() {
+        let wrong =
+            json!({ "executor": "slurm", "slurm": { "memory": "much", "cpu": 8 }, "polls": "1s" });
+        let message = read(wrong).unwrap_err().to_string();
+        for part in ["drag cannot be run like this", "slurm.memory", "slurm.cpu", "polls", "cpus"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+    }
 }
