@@ -78,6 +78,25 @@ impl Study<MemoryJournal> {
     pub fn with_config(problem: Problem, config: Config, seed: u64) -> Result<Self> {
         Self::create(problem, config, seed, MemoryJournal::default())
     }
+
+    /// The study that these records amount to, in memory: to look at, or to try something out. Like
+    /// [`Study::open`] on a journal that holds them, without copying them.
+    ///
+    /// ```
+    /// use unyoke::{Config, Journal, MemoryJournal, Problem, Study};
+    ///
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 1.0).build()?;
+    /// let journal = MemoryJournal::default();
+    /// let mut study = Study::create(problem, Config::default(), 0, journal.clone())?;
+    /// let next = study.ask()?;
+    /// let looked = Study::replay(journal.read(0)?)?;
+    /// assert_eq!(looked.evaluations()[0].design, next.design);
+    /// # Ok::<(), unyoke::Error>(())
+    /// ```
+    pub fn replay(records: Vec<Record>) -> Result<Self> {
+        let history = History::replay(&records)?;
+        Ok(Self { journal: records.into(), history })
+    }
 }
 
 impl<J: Journal> Study<J> {
