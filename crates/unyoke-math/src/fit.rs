@@ -17,7 +17,7 @@ use crate::gamma::Gamma;
 use crate::gp::{self, Gp};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
-use crate::optimize::{self, Bounds, Stopping};
+use crate::optimize::{self, Bounds, Optimum, Stopping};
 use crate::points::Points;
 use crate::prior::Prior;
 use crate::simd::dot;
@@ -213,6 +213,20 @@ pub(crate) const LENGTHSCALE_RANGE: [f64; 2] = [1e-3, 1e3];
 pub(crate) const OUTPUTSCALE_RANGE: [f64; 2] = [1e-4, 1e4];
 pub(crate) const LARGEST_NOISE: f64 = 1e3;
 
+/// With more rows a search begins with so many of them.
+const MOST_SCREENED: usize = 160;
+const SCREENED: usize = 100;
+
+/// When a climb on a part of the rows ends: it is a start for another.
+const ROUGHLY: Stopping = Stopping { iterations: 40, gradient: 1e-2, gain: 1e-6 };
+
+/// Tops whose hyper-parameters differ by less than this factor are the same, e^0.1.
+const NEAR: f64 = 0.1;
+
+/// A top of a part of the data is passed over if by all of them it is so much less probable than the
+/// best, in logarithms: the few steps that are left do not make that good.
+const LIKELY: f64 = 20.0;
+
 impl Model {
     /// Log posterior density and its gradient at `hyper`.
     ///
@@ -275,11 +289,27 @@ impl Model {
             check_noise(noise, data)?;
         }
         let space = LogSpace::new(self, data.points().dim())?;
-        let value = |theta: &[f64]| {
-            Terms::new(self, data, space.hyper(theta, self)).map_or(f64::NAN, |terms| terms.value())
+        let starts = match data.len() > MOST_SCREENED {
+            true => self.screened_starts(&space, data, warm, search)?,
+            false => self.raw_starts(&space, data, warm, search)?,
         };
+        let optima = self.climb_each(&space, data, &starts, &search.stopping)?;
+        let theta = optimize::best(optima).map_or_else(Vec::new, |optimum| optimum.x);
+        let terms = Terms::new(self, data, space.hyper(&theta, self))?;
+        let log_posterior = terms.value() + known_replicates(data);
+        Ok(Fit { log_posterior, hyper: terms.hyper })
+    }
+
+    /// The warm start, and the best of some raw points.
+    fn raw_starts(
+        &self,
+        space: &LogSpace,
+        data: &Data,
+        warm: Option<&Hyper>,
+        search: &Search,
+    ) -> Result<Points> {
         let raw = space.raw_points(self, search)?;
-        let values: Vec<f64> = raw.rows().map(value).collect();
+        let values: Vec<f64> = raw.rows().map(|theta| self.value(space, data, theta)).collect();
         let mut starts = Points::new(raw.dim());
         if let Some(warm) = warm {
             starts.push(&space.theta(warm, self))?;
@@ -287,16 +317,57 @@ impl Model {
         for i in optimize::largest(&values, search.restarts.max(1)) {
             starts.push(raw.row(i))?;
         }
+        Ok(starts)
+    }
+
+    /// Where climbs on a part of the data ended, those that all data do not rule out, the best first.
+    ///
+    /// A climb takes the cube of the number of rows at each step. A part of them, evenly spread, has the
+    /// same hills, and their tops are close to those of all data: few steps are left from there.
+    fn screened_starts(
+        &self,
+        space: &LogSpace,
+        data: &Data,
+        warm: Option<&Hyper>,
+        search: &Search,
+    ) -> Result<Points> {
+        let every: Vec<usize> = (0..SCREENED).map(|i| i * data.len() / SCREENED).collect();
+        let part = data.subset(&every);
+        let starts = self.raw_starts(space, &part, warm, search)?;
+        let mut tops = Points::new(starts.dim());
+        for top in self.climb_each(space, &part, &starts, &ROUGHLY)? {
+            let is_near =
+                |other: &[f64]| other.iter().zip(&top.x).all(|(a, b)| (a - b).abs() < NEAR);
+            if !tops.rows().any(is_near) {
+                tops.push(&top.x)?;
+            }
+        }
+        let values: Vec<f64> = tops.rows().map(|theta| self.value(space, data, theta)).collect();
+        let order = optimize::largest(&values, tops.len());
+        let best = order.first().map_or(f64::NAN, |first| values[*first]);
+        let is_likely = |i: &usize| *i == order[0] || values[*i] > best - LIKELY;
+        Ok(tops.select(&order.iter().copied().filter(is_likely).collect::<Vec<_>>()))
+    }
+
+    fn climb_each(
+        &self,
+        space: &LogSpace,
+        data: &Data,
+        starts: &Points,
+        stopping: &Stopping,
+    ) -> Result<Vec<Optimum>> {
         let objective = || {
             |theta: &[f64], gradient: &mut [f64]| {
-                self.log_space_gradient(data, &space, theta, gradient).unwrap_or(f64::NAN)
+                self.log_space_gradient(data, space, theta, gradient).unwrap_or(f64::NAN)
             }
         };
-        let optima = optimize::maximize_each(objective, &starts, &space.bounds, &search.stopping)?;
-        let theta = optimize::best(optima).map_or_else(Vec::new, |optimum| optimum.x);
-        let terms = Terms::new(self, data, space.hyper(&theta, self))?;
-        let log_posterior = terms.value() + known_replicates(data);
-        Ok(Fit { log_posterior, hyper: terms.hyper })
+        optimize::maximize_each(objective, starts, &space.bounds, stopping)
+    }
+
+    /// The log posterior; not a number where there is none.
+    fn value(&self, space: &LogSpace, data: &Data, theta: &[f64]) -> f64 {
+        let terms = Terms::new(self, data, space.hyper(theta, self));
+        terms.map_or(f64::NAN, |terms| terms.value())
     }
 
     fn log_space_gradient(

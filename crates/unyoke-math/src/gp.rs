@@ -195,9 +195,9 @@ impl Gp {
     ///
     /// Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, Eq. (5.12).
     pub fn leave_one_out(&self) -> Vec<LeftOut> {
-        let inverse = self.factor.inverse_lower();
+        let inverse = self.factor.inverse_diagonal();
         let left_out = |i: usize| {
-            let (variance, value) = (1.0 / inverse.get(i, i), self.residuals[i] + self.mean);
+            let (variance, value) = (1.0 / inverse[i], self.residuals[i] + self.mean);
             LeftOut { value, mean: value - self.alpha[i] * variance, variance }
         };
         (0..self.len()).map(left_out).collect()

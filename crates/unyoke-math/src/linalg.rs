@@ -6,7 +6,7 @@
 use crate::error::{Error, Result, check_shape};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
-use faer::linalg::{matmul, triangular_solve};
+use faer::linalg::{matmul, triangular_inverse, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// Relative jitters tried in turn when a covariance matrix is not numerically positive definite.
@@ -225,6 +225,14 @@ impl Cholesky {
         inverse
     }
 
+    /// The diagonal of A⁻¹, in half the time of all of it: squared columns of L⁻¹.
+    pub fn inverse_diagonal(&self) -> Vec<f64> {
+        let mut inverse = Matrix::zeros(self.order, self.order);
+        triangular_inverse::invert_lower_triangular(inverse.view_mut(), self.view(), Par::Seq);
+        let square = |j: usize| inverse.col(j)[j..].iter().map(|v| v * v).sum();
+        (0..self.order).map(square).collect()
+    }
+
     /// `L v`, which turns independent standard normals into a draw with covariance A.
     pub fn lower_mul(&self, v: &[f64]) -> Vec<f64> {
         let row = |i: usize| (0..=i).map(|j| self.get(i, j) * v[j]).sum();
@@ -309,6 +317,9 @@ mod tests {
             let mut x = seeds[..order].to_vec();
             l.solve(&mut x);
             let inverse = l.inverse_lower();
+            for (i, diagonal) in l.inverse_diagonal().iter().enumerate() {
+                prop_assert!((inverse.get(i, i) - diagonal).abs() < 1e-10);
+            }
             for i in 0..order {
                 for j in 0..=i {
                     prop_assert!((reconstruct(&l, i, j) - a.get(i, j)).abs() < 1e-12);

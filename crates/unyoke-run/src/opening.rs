@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unyoke::{Config, Journal, JournalError, Measurement, MemoryJournal, Problem, Study};
+use unyoke::{Config, Journal, JournalError, Measurement, Problem, Study};
 use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
@@ -42,10 +42,7 @@ impl StudyFile {
     /// with the prices and wishes of the file.
     pub fn look(&self) -> Result<Looked> {
         let store = Store::open(&self.store)?;
-        let mut journal = MemoryJournal::default();
-        let records = store.read(0).map_err(unyoke::Error::from)?;
-        journal.append(0, &records).map_err(unyoke::Error::from)?;
-        let mut study = Study::open(journal)?;
+        let mut study = Study::replay(store.read(0).map_err(unyoke::Error::from)?)?;
         self.check_problem(&study)?;
         let amended = apply_prices_and_wishes(&mut study, &self.problem, &self.config)?;
         Ok(Looked { study, store, amended })

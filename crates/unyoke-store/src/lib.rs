@@ -35,6 +35,7 @@ mod error;
 mod location;
 mod clock;
 mod lease;
+mod frequent;
 mod text;
 mod schema;
 mod backend;

@@ -330,13 +330,18 @@ impl Sqlite {
 impl Backend for Sqlite {
     fn read(&self, from: u64) -> Result<Vec<Record>> {
         let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
-        let lines: Vec<Line> = self.file.patiently(|connection| {
+        let location = self.file.location();
+        self.file.patiently(|connection| {
             let query = "SELECT position, record, checksum FROM journal
                 WHERE position >= ?1 ORDER BY position";
             let mut statement = connection.prepare_cached(query)?;
-            statement.query_map([first], line)?.collect()
-        })?;
-        text::read(&self.file.location(), first, &lines)
+            // Line by line: all the text at once would take as much room again as the records.
+            let mut reader = text::Reader::new(&location, first);
+            for line in statement.query_map([first], line)? {
+                reader.take(&line?);
+            }
+            Ok(reader.records())
+        })?
     }
 
     fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {

@@ -3,6 +3,7 @@
 use unyoke::{FORMAT, Header, Record};
 
 use crate::error::{Error, Result};
+use crate::frequent;
 
 /// A record as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,15 +25,25 @@ impl Line {
 
     /// Fails if this is not what was written, or if this version cannot know what it says.
     pub(crate) fn check(&self, location: &str) -> Result<()> {
+        self.check_whole(location)?;
+        let header: Header = serde_json::from_str(&self.text)
+            .map_err(|error| self.damaged(location, &format!("it cannot be read: {error}")))?;
+        check_format(header)
+    }
+
+    fn check_whole(&self, location: &str) -> Result<()> {
         if self.checksum.is_some_and(|kept| kept != checksum(self.position, &self.text)) {
             return Err(self.damaged(location, "it is not what was written: its checksum differs"));
         }
-        let header: Header = serde_json::from_str(&self.text)
-            .map_err(|error| self.damaged(location, &format!("it cannot be read: {error}")))?;
-        header.check().map_err(|_| Error::NewerRecord { found: header.format, known: FORMAT })
+        Ok(())
     }
 
     fn read(&self, location: &str) -> Result<Record> {
+        if let Some(record) = frequent::read(&self.text) {
+            self.check_whole(location)?;
+            check_format(Header { format: record.format })?;
+            return Ok(record);
+        }
         self.check(location)?;
         serde_json::from_str(&self.text).map_err(|error| self.unreadable(location, &error))
     }
@@ -52,6 +63,11 @@ impl Line {
     fn damaged(&self, location: &str, reason: &str) -> Error {
         damaged(location, self.position, reason)
     }
+}
+
+/// Fails if this version cannot know what a record of this format says.
+fn check_format(header: Header) -> Result<()> {
+    header.check().map_err(|_| Error::NewerRecord { found: header.format, known: FORMAT })
 }
 
 /// CRC-32 of a line: any change of up to four neighbouring bytes, and all but one in four billion
@@ -85,14 +101,43 @@ pub(crate) fn write(location: &str, at: i64, records: &[Record]) -> Result<Vec<L
 
 /// The records that `lines` hold, which must stand at positions from `first` on without gaps.
 pub(crate) fn read(location: &str, first: i64, lines: &[Line]) -> Result<Vec<Record>> {
-    let read_one = |(index, line): (usize, &Line)| {
-        let expected = first.saturating_add(index as i64);
-        if line.position != expected {
-            return Err(damaged(location, expected, "it is missing"));
+    let mut reader = Reader::new(location, first);
+    lines.iter().for_each(|line| reader.take(line));
+    reader.records()
+}
+
+/// Makes records of lines one after the other.
+pub(crate) struct Reader<'a> {
+    location: &'a str,
+    /// The position of the next line.
+    next: i64,
+    records: Result<Vec<Record>>,
+}
+
+impl<'a> Reader<'a> {
+    /// Of lines that must stand at positions from `first` on without gaps.
+    pub(crate) fn new(location: &'a str, first: i64) -> Self {
+        Self { location, next: first, records: Ok(vec![]) }
+    }
+
+    /// The next line. After one that cannot be read, others are passed over.
+    pub(crate) fn take(&mut self, line: &Line) {
+        let Ok(records) = &mut self.records else { return };
+        let record = match line.position == self.next {
+            true => line.read(self.location),
+            false => Err(damaged(self.location, self.next, "it is missing")),
+        };
+        self.next = self.next.saturating_add(1);
+        match record {
+            Ok(record) => records.push(record),
+            Err(error) => self.records = Err(error),
         }
-        line.read(location)
-    };
-    lines.iter().enumerate().map(read_one).collect()
+    }
+
+    /// All records, or what is wrong with the first line that cannot be read.
+    pub(crate) fn records(self) -> Result<Vec<Record>> {
+        self.records
+    }
 }
 
 fn damaged(location: &str, position: i64, reason: &str) -> Error {

@@ -236,7 +236,8 @@ fn shown(
     }
 }
 
-fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
+/// One of them, in the words of its problem.
+pub(crate) fn view(evaluation: &Evaluation, problem: &Problem) -> EvaluationView {
     let name = |output: usize| problem.outputs[output].name.clone();
     let (status, values, reason) = shown(&evaluation.status, problem);
     let superseded = |earlier: &Superseded| {

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unyoke::{Cost, Design, Direction, Journal, Measurement, Pause, QueueEntry, Study};
+use unyoke::{
+    Cost, Design, Direction, Evaluation, Journal, Measurement, Pause, QueueEntry, Reading, Status,
+    Study,
+};
 
-use crate::evaluations::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
+use crate::evaluations::{EvaluationView, view};
 use crate::output::{OutputView, outputs};
 
 /// How a study stands.
@@ -158,30 +161,33 @@ pub fn status<J: Journal>(
     plan: Plan,
     custody: &Custody,
 ) -> unyoke::Result<StatusView> {
-    let all = evaluations(study);
-    let measurements = study.problem().measurements.iter();
-    let measurements = measurements.map(|m| measurement_status(study, m, &all));
+    let all = study.evaluations();
+    let measurements = study.problem().measurements.iter().enumerate();
+    let measurements = measurements.map(|(m, one)| measurement_status(study, m, one));
+    let outputs = outputs(study).into_iter().enumerate();
+    let corrected = all.iter().filter(|e| !e.superseded.is_empty());
     Ok(StatusView {
         plan,
         spent: study.spent(),
         committed: study.committed(),
         measurements: measurements.collect::<unyoke::Result<_>>()?,
-        outputs: outputs(study).into_iter().map(|output| output_status(output, &all)).collect(),
-        pending: pending(&all, custody),
+        outputs: outputs.map(|(k, output)| output_status(output, k, all)).collect(),
+        pending: pending(study, custody),
         queue: queue(study)?,
         paused: paused(study, custody.now),
-        corrections: all.iter().filter(|e| !e.superseded.is_empty()).cloned().collect(),
+        corrections: corrected.map(|e| view(e, study.problem())).collect(),
         late_results: custody.late_results,
     })
 }
 
-fn pending(evaluations: &[EvaluationView], custody: &Custody) -> Vec<PendingView> {
-    let pending = evaluations.iter().filter(|e| e.status == EvaluationStatus::Pending);
-    let view = |e: &EvaluationView| {
-        let worker = custody.workers.get(&e.evaluation).cloned().unwrap_or_default();
+fn pending<J: Journal>(study: &Study<J>, custody: &Custody) -> Vec<PendingView> {
+    let pending = study.evaluations().iter().filter(|e| e.status == Status::Pending);
+    let name = |m: usize| study.problem().measurements[m].name.clone();
+    let view = |e: &Evaluation| {
+        let worker = custody.workers.get(&e.id).cloned().unwrap_or_default();
         PendingView {
-            evaluation: e.evaluation,
-            measurement: e.measurement.clone().unwrap_or_default(),
+            evaluation: e.id,
+            measurement: e.measurement.map(name).unwrap_or_default(),
             design: e.design.clone(),
             owner: worker.owner,
             attempt: worker.attempt,
@@ -214,28 +220,37 @@ pub fn paused<J: Journal>(study: &Study<J>, now: u64) -> Vec<PausedView> {
 
 fn measurement_status<J: Journal>(
     study: &Study<J>,
+    place: usize,
     measurement: &Measurement,
-    evaluations: &[EvaluationView],
 ) -> unyoke::Result<MeasurementStatus> {
     let Measurement { name, outputs, .. } = measurement;
-    let of = || evaluations.iter().filter(|e| e.measurement.as_ref() == Some(name));
-    let count = |status: EvaluationStatus| of().filter(|e| e.status == status).count();
-    Ok(MeasurementStatus {
+    let mut status = MeasurementStatus {
         name: name.clone(),
         outputs: outputs.clone(),
         cost: study.cost(name)?.clone(),
-        completed: count(EvaluationStatus::Completed),
-        failed: count(EvaluationStatus::Failed),
-        pending: count(EvaluationStatus::Pending),
-        retracted: count(EvaluationStatus::Retracted),
+        completed: 0,
+        failed: 0,
+        pending: 0,
+        retracted: 0,
         // Not a sum: that of nothing is minus zero, and would be shown so.
-        spent: of().fold(0.0, |spent, e| spent + e.spent),
-    })
+        spent: 0.0,
+    };
+    for evaluation in study.evaluations().iter().filter(|e| e.measurement == Some(place)) {
+        status.spent += evaluation.spent();
+        match evaluation.status {
+            Status::Completed(_) => status.completed += 1,
+            Status::Failed(_) => status.failed += 1,
+            Status::Pending => status.pending += 1,
+            Status::Retracted(_) => status.retracted += 1,
+            Status::Withdrawn => {}
+        }
+    }
+    Ok(status)
 }
 
-fn output_status(output: OutputView, evaluations: &[EvaluationView]) -> OutputStatus {
-    let readings = evaluations.iter().filter_map(|e| e.values.get(&output.name));
-    let by_value = |a: &&ReadingView, b: &&ReadingView| a.value.total_cmp(&b.value);
+fn output_status(output: OutputView, place: usize, evaluations: &[Evaluation]) -> OutputStatus {
+    let readings = evaluations.iter().filter_map(|e| e.reading(place));
+    let by_value = |a: &Reading, b: &Reading| a.value.total_cmp(&b.value);
     let best = match output.wish.direction {
         Some(Direction::Minimise) => readings.min_by(by_value),
         Some(Direction::Maximise) => readings.max_by(by_value),

@@ -105,10 +105,11 @@ fn main() {
     let filter = arguments.first().map_or("", |text| text);
     let repeats: usize = arguments.get(1).map_or(1, |text| text.parse().unwrap());
     for Case { name, make } in cases().into_iter().filter(|case| case.name.contains(filter)) {
-        let study = make();
         let mut times = vec![];
         let mut last = None;
         for _ in 0..repeats {
+            // Another one each time: a study remembers its models.
+            let study = make();
             let start = processor_seconds();
             last = Some(study.suggest().unwrap());
             times.push(1e3 * (processor_seconds() - start));

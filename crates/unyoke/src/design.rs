@@ -1,15 +1,17 @@
 //! A design: one value for each parameter, as a user writes it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The value of one parameter.
 ///
 /// In JSON a number with a decimal point is real and one without is an integer, so each comes
 /// back as what it was.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A whole number.
@@ -86,7 +88,42 @@ impl From<&str> for Value {
     }
 }
 
-/// One value for each parameter, by name.
+impl<'de> Deserialize<'de> for Value {
+    /// Written out: trying one kind after the other takes several times as long, and journals have many.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyValue;
+        impl Visitor<'_> for AnyValue {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a choice")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+                Ok(Value::Integer(value))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+                Ok(i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+                Ok(Value::Real(value))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+                Ok(Value::Choice(value.to_owned()))
+            }
+
+            fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+                Ok(Value::Choice(value))
+            }
+        }
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+/// One value for each parameter, by name. Copies share their values, so that they cost next to nothing.
 ///
 /// ```
 /// use unyoke::Design;
@@ -95,9 +132,79 @@ impl From<&str> for Value {
 /// assert_eq!(design.real("length"), Some(0.3));
 /// assert_eq!(design.to_string(), "kind = steel, layers = 4, length = 0.3");
 /// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Design(BTreeMap<String, Value>);
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Design(Arc<[(Arc<str>, Value)]>);
+
+impl Serialize for Design {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Design {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Named;
+        impl<'de> Visitor<'de> for Named {
+            type Value = Design;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("values by the names of parameters")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Design, A::Error> {
+                let mut values = Vec::with_capacity(map.size_hint().unwrap_or(8));
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    values.push((name, value));
+                }
+                Ok(Design::sorted(values))
+            }
+        }
+        deserializer.deserialize_map(Named)
+    }
+}
+
+/// The name of a parameter. All designs of a journal have the same few, which are kept once.
+struct Name(Arc<str>);
+
+/// Most names that are kept for the designs that are read next.
+const MOST_NAMES: usize = 64;
+
+thread_local! {
+    static NAMES: RefCell<Vec<Arc<str>>> = const { RefCell::new(vec![]) };
+}
+
+impl Name {
+    fn of(name: &str) -> Arc<str> {
+        NAMES.with_borrow_mut(|names| {
+            if let Some(known) = names.iter().find(|known| &***known == name) {
+                return known.clone();
+            }
+            if names.len() == MOST_NAMES {
+                names.clear();
+            }
+            names.push(name.into());
+            names[names.len() - 1].clone()
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a parameter")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+                Ok(Name(Name::of(name)))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
 
 impl Design {
     /// A design without any value yet.
@@ -108,13 +215,40 @@ impl Design {
     /// The same design with a value for one parameter more.
     #[must_use = "the design is returned, not changed"]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.0.insert(name.into(), value.into());
+        let (name, value) = (name.into(), value.into());
+        match self.place(&name) {
+            Ok(at) => {
+                let values = Arc::make_mut(&mut self.0);
+                values[at].1 = value;
+            }
+            Err(at) => {
+                let mut values = self.0.to_vec();
+                values.insert(at, (Name::of(&name), value));
+                self.0 = values.into();
+            }
+        }
         self
+    }
+
+    /// From values in any order; of two for one parameter the last counts.
+    fn sorted(mut values: Vec<(Arc<str>, Value)>) -> Self {
+        if !values.is_sorted_by(|a, b| a.0 < b.0) {
+            values.sort_by(|a, b| a.0.cmp(&b.0));
+            values.reverse();
+            values.dedup_by(|a, b| a.0 == b.0);
+            values.reverse();
+        }
+        Self(values.into())
+    }
+
+    /// Where a parameter stands among the values, or where it would.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| (**known).cmp(name))
     }
 
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.place(name).ok().map(|at| &self.0[at].1)
     }
 
     /// The value of a parameter, if it is a number.
@@ -124,7 +258,7 @@ impl Design {
 
     /// Names and values, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
+        self.0.iter().map(|(name, value)| (&**name, value))
     }
 
     /// Number of values.
@@ -140,7 +274,7 @@ impl Design {
 
 impl FromIterator<(String, Value)> for Design {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
-        Self(values.into_iter().collect())
+        Self::sorted(values.into_iter().map(|(name, value)| (Name::of(&name), value)).collect())
     }
 }
 
@@ -199,6 +333,48 @@ mod tests {
             let back = there_and_back(&Design::new().with("x", value)).real("x").unwrap();
             assert_eq!(back.to_bits(), value.to_bits());
         }
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused_and_large_numbers_are_real() {
+        for text in ["true", "null", "[1]", r#"{"a": 1}"#] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+        }
+        let read = |text| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(read("-9223372036854775808"), Value::Integer(i64::MIN));
+        assert_eq!(read("9223372036854775808"), Value::Real(9_223_372_036_854_775_808.0));
+        assert_eq!(read(r#""a\nb""#), Value::from("a\nb"));
+    }
+
+    #[test]
+    fn of_two_values_of_a_parameter_the_last_counts() {
+        let read: Design = serde_json::from_str(r#"{"b":1,"a":2,"b":3,"c":4,"a":5}"#).unwrap();
+        let pairs = [("b", 1), ("a", 2), ("b", 3), ("c", 4), ("a", 5)];
+        let collected: Design =
+            pairs.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        for design in [read, collected] {
+            assert_eq!(design.to_string(), "a = 5, b = 3, c = 4");
+            assert_eq!(
+                (design.real("b"), design.real("d"), design.real("")),
+                (Some(3.0), None, None)
+            );
+        }
+    }
+
+    #[test]
+    fn more_names_than_are_kept_are_no_trouble() {
+        let name = |i: usize| format!("x{:03}", (7 * i) % 200);
+        let design: Design = (0..200).map(|i| (name(i), (i as f64).into())).collect();
+        assert_eq!(there_and_back(&design), design);
+        assert!((0..200).all(|i| design.real(&name(i)) == Some(i as f64)));
+    }
+
+    #[test]
+    fn a_copy_is_not_changed_with_its_original() {
+        let first = Design::new().with("x", 1.0);
+        let second = first.clone().with("x", 2.0).with("y", 3);
+        assert_eq!((first.real("x"), first.len()), (Some(1.0), 1));
+        assert_eq!((second.real("x"), second.len()), (Some(2.0), 2));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Header, Pause, Record};
 use crate::problem::{Cost, LearnedCost, Problem, Scale};
 use crate::reading::{Outcome, Reading, Results};
+use crate::remembered::Remembered;
 use crate::space::Space;
 
 pub use evaluation::{Evaluation, Status, Superseded};
@@ -50,6 +51,8 @@ pub(crate) struct History {
     pub(crate) queue: Vec<QueueEntry>,
     /// The measurements that cannot be made for a while, by name.
     pub(crate) pauses: BTreeMap<String, Pause>,
+    /// What was worked out of all this.
+    pub(crate) remembered: Remembered,
 }
 
 /// What an event does to a history that admits it.
@@ -103,6 +106,7 @@ impl History {
             ended: Vec::new(),
             queue: Vec::new(),
             pauses: BTreeMap::new(),
+            remembered: Remembered::default(),
         })
     }
 
@@ -115,6 +119,7 @@ impl History {
         })?;
         self.carry_out(change);
         self.position += 1;
+        self.remembered.forget();
         Ok(())
     }
 

@@ -39,6 +39,13 @@ impl MemoryJournal {
     }
 }
 
+impl From<Vec<Record>> for MemoryJournal {
+    /// A journal that holds these records.
+    fn from(records: Vec<Record>) -> Self {
+        Self(Arc::new(Mutex::new(records)))
+    }
+}
+
 impl Journal for MemoryJournal {
     fn read(&self, from: u64) -> Result<Vec<Record>, JournalError> {
         let records = self.records();

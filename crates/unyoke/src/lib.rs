@@ -20,6 +20,7 @@ mod config;
 mod choices;
 mod event;
 mod journal;
+mod remembered;
 mod history;
 mod weights;
 mod cost;

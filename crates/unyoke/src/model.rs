@@ -20,6 +20,7 @@ mod left_out;
 
 use crate::config::{Config, Correlations, Units};
 use crate::problem::Output;
+use crate::remembered::Fits;
 use crate::worth::{Seen, Worth};
 use calibration::{SELECTED, doubt};
 use fit::{Draft, condition_on_expected, modelled};
@@ -160,8 +161,18 @@ const FARTHEST_LIMIT: f64 = 1e30;
 
 impl Model {
     /// Fits each output's model to what was observed.
+    #[cfg(test)]
     pub(crate) fn fit(observed: &[Observed<'_>], config: &Config) -> Result<Self> {
-        let drafts = observed.iter().map(|one| draft(one, config));
+        Self::fit_with(observed, config, &Fits::default())
+    }
+
+    /// The same, with fits that were made before.
+    pub(crate) fn fit_with(
+        observed: &[Observed<'_>],
+        config: &Config,
+        fits: &Fits,
+    ) -> Result<Self> {
+        let drafts = observed.iter().map(|one| draft(one, config, fits));
         let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
         let modelled = modelled(&drafts)?;
         let mut model = Self::default();
@@ -429,9 +440,8 @@ impl Model {
         self.doubts = places.map(|k| doubt(&self.belief(k).gp.leave_one_out())).collect();
     }
 
-    /// The same at designs that are chosen because of what the models say.
-    pub(crate) fn calibrate_for_selection(&mut self) {
-        self.calibrate();
+    /// Trusts calibrated models less, for designs that are chosen because of what they say.
+    pub(crate) fn doubt_selection(&mut self) {
         self.doubts.iter_mut().for_each(|doubt| *doubt *= SELECTED);
     }
 

@@ -1,8 +1,11 @@
 //! What came out of an evaluation: values of outputs, perhaps with their standard errors.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::design::Design;
 
@@ -18,8 +21,8 @@ use crate::design::Design;
 /// assert_eq!(read(r#"{"value": 1.2, "sd": 0.05}"#)?, Reading { value: 1.2, sd: Some(0.05) });
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "Written")]
 pub struct Reading {
     /// The value, in the units of the output.
     pub value: f64,
@@ -27,7 +30,7 @@ pub struct Reading {
     pub sd: Option<f64>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(untagged)]
 enum Written {
     Value(f64),
@@ -42,12 +45,36 @@ struct WithError {
     sd: Option<f64>,
 }
 
-impl From<Written> for Reading {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Value(value) => Self { value, sd: None },
-            Written::WithError(WithError { value, sd }) => Self { value, sd },
+impl<'de> Deserialize<'de> for Reading {
+    /// Written out: trying one form after the other takes several times as long, and journals have many.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyForm;
+        impl<'de> Visitor<'de> for AnyForm {
+            type Value = Reading;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a value with its standard error")
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Reading, E> {
+                Ok(value.into())
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Reading, E> {
+                Ok((value as f64).into())
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Reading, E> {
+                Ok((value as f64).into())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Reading, A::Error> {
+                let WithError { value, sd } =
+                    WithError::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Reading { value, sd })
+            }
         }
+        deserializer.deserialize_any(AnyForm)
     }
 }
 

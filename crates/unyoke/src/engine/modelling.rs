@@ -75,11 +75,29 @@ impl<'h> Engine<'h> {
         (0..self.problem().outputs.len()).map(observed).collect()
     }
 
-    /// The models, with or without what is under way.
+    /// The models, with or without what is under way. Copies of those that were made before share
+    /// what is large.
     pub(super) fn model(&self, basis: Basis) -> Result<Model> {
+        let name = match basis == Basis::Known || !self.has_expectations() {
+            true => "models of what is known",
+            false => "models of what is known and expected",
+        };
+        let model = self.history.remembered.or_make(name, || self.new_model(basis))?;
+        Ok(Model::clone(&model))
+    }
+
+    /// Whether some values are not known that models take for what is expected.
+    fn has_expectations(&self) -> bool {
+        let (history, outputs) = (self.history, 0..self.problem().outputs.len());
+        let expected = |k| history.pending(k).chain(history.failed(k)).chain(history.aside(k));
+        outputs.into_iter().any(|k| expected(k).next().is_some())
+    }
+
+    fn new_model(&self, basis: Basis) -> Result<Model> {
         let observed = self.observed(basis)?;
         let runs = self.runs()?;
-        let mut model = Model::fit(&observed, &self.model_config(&runs))?;
+        let fits = &self.history.remembered.fits;
+        let mut model = Model::fit_with(&observed, &self.model_config(&runs), fits)?;
         model.runs = runs;
         if model.is_constrained() {
             model.reference = Some(self.worth_of_infeasible(&model)?);

@@ -10,6 +10,7 @@ use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
 use crate::config::{Config, Deterministic, LengthscalePrior, Lengthscales};
 use crate::problem::{GammaPrior, KnownHyper, Noise};
+use crate::remembered::Fits;
 use crate::space::key;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -62,7 +63,12 @@ pub(super) const FAMILY: Family = Family::Matern52;
 
 impl Draft {
     /// From rows of an output, sorted: all, or those that count.
-    pub(super) fn new(observed: &Observed<'_>, rows: &[Row<'_>], config: &Config) -> Result<Self> {
+    pub(super) fn new(
+        observed: &Observed<'_>,
+        rows: &[Row<'_>],
+        config: &Config,
+        fits: &Fits,
+    ) -> Result<Self> {
         let map = match &observed.known {
             Some(known) => known.standardizer()?,
             None => standardizer(rows)?,
@@ -104,7 +110,7 @@ impl Draft {
         if observed.output.noise == Noise::Deterministic && disagrees(rows, &data, config) {
             notes.push(ModelNote::ReplicatesDisagree { evaluations: disagreeing(rows) });
         }
-        let alone = fitted(rows, &data, &map, unfitted, &mut notes);
+        let alone = fitted(rows, &data, &map, unfitted, fits, &mut notes);
         let hyper = alone.as_ref().map_or(&cautious, |alone| &alone.fit.hyper).clone();
         if alone.is_err() {
             notes.push(ModelNote::FitFailed);
@@ -247,14 +253,15 @@ fn fitted(
     data: &Data,
     map: &Standardizer,
     mut unfitted: fit::Model,
+    fits: &Fits,
     notes: &mut Vec<ModelNote>,
 ) -> Result<Alone> {
     let part = thinned(data);
     if part.len() < data.len() {
         notes.push(ModelNote::FittedOnSubset { used: part.len(), of: data.len() });
     }
-    unfitted.mean = prior_mean(rows, map, &unfitted)?;
-    let fit = unfitted.fit(&part, None, &fit::Search::default())?;
+    unfitted.mean = prior_mean(rows, map, &unfitted, fits)?;
+    let fit = fits.fit(&unfitted, &part)?;
     Ok(Alone { model: unfitted, fit })
 }
 
@@ -272,7 +279,12 @@ fn disagreeing(rows: &[Row<'_>]) -> Vec<u64> {
 
 /// The prior mean in standardised units, fitted with the rest but only on designs that were not
 /// searched for: those that were are chosen for their values and would bias it.
-fn prior_mean(rows: &[Row<'_>], map: &Standardizer, unfitted: &fit::Model) -> Result<Mean> {
+fn prior_mean(
+    rows: &[Row<'_>],
+    map: &Standardizer,
+    unfitted: &fit::Model,
+    fits: &Fits,
+) -> Result<Mean> {
     let unbiased: Vec<Row<'_>> = rows.iter().filter(|row| !row.searched).copied().collect();
     // From all rows it comes out of the fit that is made anyway.
     if unbiased.is_empty() || unbiased.len() == rows.len() {
@@ -281,7 +293,7 @@ fn prior_mean(rows: &[Row<'_>], map: &Standardizer, unfitted: &fit::Model) -> Re
     let own = standardizer(&unbiased)?;
     let data = thinned(&standardised(unbiased[0].x.len(), &unbiased, &own)?);
     let unfitted = fit::Model { mean: Mean::Fitted, ..unfitted.clone() };
-    let mean = own.restore(unfitted.fit(&data, None, &fit::Search::default())?.hyper.mean);
+    let mean = own.restore(fits.fit(&unfitted, &data)?.hyper.mean);
     Ok(Mean::Fixed(map.standardize(mean)))
 }
 

@@ -5,6 +5,7 @@ use super::outliers::draft;
 use super::suspects::Clipped;
 use super::{Observed, Row};
 use crate::config::Config;
+use crate::remembered::Fits;
 use crate::space::key;
 use std::collections::HashMap;
 use unyoke_math::Result;
@@ -40,8 +41,9 @@ pub(crate) struct SetAside {
 pub(crate) fn comparisons(
     observed: &[Observed<'_>],
     config: &Config,
+    fits: &Fits,
 ) -> Result<Vec<Option<Comparison>>> {
-    let drafts = observed.iter().map(|one| draft(one, config));
+    let drafts = observed.iter().map(|one| draft(one, config, fits));
     let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
     let modelled = modelled(&drafts)?;
     let rows = observed.iter().zip(&mut drafts).zip(&modelled);

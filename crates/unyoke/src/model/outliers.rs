@@ -20,20 +20,21 @@ use super::fit::{Draft, sorted_rows, standardised_variance};
 use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
 use super::{Observed, Row};
 use crate::config::{Config, Outliers};
+use crate::remembered::Fits;
 use unyoke_math::Result;
 
 /// The model of an output, its outliers handled as the settings say.
-pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
+pub(super) fn draft(observed: &Observed<'_>, config: &Config, fits: &Fits) -> Result<Draft> {
     let mut rows = sorted_rows(observed);
     if config.outliers == Outliers::Kept {
-        return Draft::new(observed, &rows, config);
+        return Draft::new(observed, &rows, config, fits);
     }
     let role = observed.limit.map_or(Role::Objective, |_| Role::Constraint);
     let suspects = Suspects::of(&rows, observed.parameters, role);
     let lonely = suspects.lonely(&rows, observed.parameters, role);
     let (mut set_aside, mut others) = (vec![], None);
     if !lonely.is_empty() {
-        let draft = Draft::new(observed, &suspects.ordinary(&rows), config)?;
+        let draft = Draft::new(observed, &suspects.ordinary(&rows), config, fits)?;
         set_aside = contradicted(&draft, &rows, &lonely)?;
         others = (set_aside.len() == suspects.len()).then_some(draft);
     }
@@ -42,7 +43,7 @@ pub(super) fn draft(observed: &Observed<'_>, config: &Config) -> Result<Draft> {
     let draft = match others {
         // All suspects are set aside: this is the model of the rest.
         Some(draft) if clipped.is_empty() => draft,
-        _ => Draft::new(observed, &rows, config)?,
+        _ => Draft::new(observed, &rows, config, fits)?,
     };
     Ok(with_notes(draft, &set_aside, clipped))
 }
