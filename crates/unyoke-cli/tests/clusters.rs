@@ -133,6 +133,34 @@ fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
 
 #[test]
 #[ignore = "needs Slurm: cargo xtask clusters"]
+fn slurm_may_forget_that_its_node_was_drained_or_a_job_held() {
+    let place = study(24);
+    let mut run = place.spawn(&["run", "--no-report"]);
+    place.await_that("commands end", |place| written(place).ended.len() >= 2);
+    // Killed so soon, the controller may come back with or without what it was told.
+    set_node("drain");
+    kill_controller();
+    set_node("drain");
+    place.await_that("a job waits", |_| !jobs("pending").is_empty());
+    jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["hold", job])));
+    kill_controller();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    set_node("resume");
+    let mut run = place.spawn(&["run", "--no-report"]);
+    place.await_that("the study ends", |_| {
+        release();
+        run.try_wait().unwrap().is_some()
+    });
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    audit(&place, 24);
+    let again: usize = written(&place).began.values().map(|times| times - 1).sum();
+    println!("{} jobs accepted, {again} commands began again", accepted(&place));
+}
+
+#[test]
+#[ignore = "needs Slurm: cargo xtask clusters"]
 fn slurm_refuses_what_it_refuses_with_its_own_words_and_nothing_is_paid() {
     for (setting, expected) in [
         ("partition = \"nowhere\"", "invalid partition"),
