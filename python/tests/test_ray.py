@@ -1,5 +1,6 @@
 """Runs on Ray, with real workers. Run by `cargo xtask python-long`."""
 
+import asyncio
 import collections
 import os
 import signal
@@ -103,15 +104,19 @@ def test_two_hundred_evaluations_survive_killed_workers(executor, tmp_path):
     print(f"\nRay: {len(evaluations)} evaluations, {len(killed)} workers killed, {again} calls made again")
 
 
-def test_a_function_that_kills_its_workers_has_failed(ray, tmp_path):
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_function_that_kills_its_workers_has_failed(ray, tmp_path, awaited):
     from unyoke.executors import RayExecutor
 
     study = uk.Study.open(tmp_path / "beam.db", plain(), algorithm="sobol")
     study.measures("mass")(lambda root, tip: os.kill(os.getpid(), 9))
     study.measures("deflection")(deflection_of)
     with RayExecutor(2, max_retries=0) as executor:
-        summary = study.run(budget=200, executor=executor)
-    assert summary.ending == "failing"
+        if awaited:
+            summary = asyncio.run(study.run_async(budget=200, executor=executor, slots=2))
+        else:
+            summary = study.run(budget=200, executor=executor)
+    assert summary.ending == "failing" and not study.pending()
     reasons = {e["reason"] for e in study._evaluations() if e["status"] == "failed"}
     assert reasons and all("worker died" in reason for reason in reasons)
 

@@ -2,6 +2,7 @@
 //!
 //! - `cargo xtask test`: everything that must pass before a change lands.
 //! - `cargo xtask bench [FILTER]`: the benchmarks, as the table of `docs/performance.md`.
+//! - `cargo xtask bench --peers`: suggestions of BoTorch, Ax and Optuna against ours; installs them.
 //! - `cargo xtask postgres COMMAND...`: a command with the database server that tests use.
 //! - `cargo xtask slurm COMMAND...`: a command with the cluster of one node that tests use.
 //! - `cargo xtask clusters [FILTER]`: the tests on that cluster, which `test` runs as well.
@@ -16,6 +17,7 @@ mod bench;
 mod postgres;
 mod slurm;
 mod python;
+mod peers;
 mod test;
 
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => test::all(),
         ["bench"] => bench::all(None),
+        ["bench", "--peers"] => peers::compare(),
         ["bench", filter] => bench::all(Some(filter)),
         ["postgres", command @ ..] => postgres::with(command),
         ["slurm", command @ ..] => slurm::with(command),
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
         ["wheel"] => python::wheel(),
         ["python"] => python::test(),
         ["python-long", arguments @ ..] => python::test_long(arguments),
-        _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | slurm COMMAND... | \
+        _ => Err("usage: cargo xtask test | bench [FILTER | --peers] | postgres COMMAND... | slurm COMMAND... | \
                   clusters [FILTER] | many-jobs | soak [SEED] | wheel | python | python-long [ARGUMENTS]"
             .to_owned()),
     };

@@ -127,7 +127,7 @@ fn prepare(environment: &Path, profile: Profile, needed: &[&str]) -> Result<Path
 }
 
 /// A virtual environment of that name, made if need be.
-fn environment(name: &str) -> Result<PathBuf, String> {
+pub(crate) fn environment(name: &str) -> Result<PathBuf, String> {
     let environment = root().join("target").join(name);
     if !environment.join("bin/python").exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&environment)).map_err(|error| {

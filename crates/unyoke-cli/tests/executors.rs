@@ -273,3 +273,63 @@ fn a_cancel_command_that_fails_is_told() {
     assert!(stderr(&output).contains("queued (full)"), "{}", stderr(&output));
     assert!(stderr(&output).contains("could not be cancelled"), "{}", stderr(&output));
 }
+
+/// Programs of Slurm whose queue has forgotten all jobs, as it does after `MinJobAge`, and accounting that
+/// knows of two what became of them, in the words and the form of `sacct -P`.
+const FORGETFUL: [(&str, &str); 4] = [
+    (
+        "sbatch",
+        "for argument in \"$@\"; do case $argument in --job-name=*) name=${argument#*=} ;; esac; done
+mkdir -p \"$HOME/queue\"
+for script in \"$@\"; do :; done
+case $name in
+  unyoke-study-0-1-*) echo OUT_OF_MEMORY > \"$HOME/queue/$name\" ;;
+  unyoke-study-1-1-*) echo 'CANCELLED by 1000' > \"$HOME/queue/$name\" ;;
+  *) setsid \"$script\" > /dev/null 2>&1 < /dev/null & ;;
+esac
+echo 7
+",
+    ),
+    ("squeue", ":\n"),
+    ("scancel", ":\n"),
+    (
+        "sacct",
+        "echo \"$@\" >> \"$HOME/asked\"
+for argument in \"$@\"; do case $argument in --name=*) names=${argument#*=} ;; esac; done
+for name in $(echo \"$names\" | tr , ' '); do
+  if [ -e \"$HOME/queue/$name\" ]; then echo \"$name|$(cat \"$HOME/queue/$name\")\"; else echo \"$name|RUNNING\"; fi
+done
+",
+    ),
+];
+
+#[test]
+fn accounting_tells_how_jobs_ended_that_the_queue_has_forgotten() {
+    let text = cluster::text(6, "0.3", 2).replace("poll = \"1s\"", "poll = \"200ms\"");
+    let place = Place::new(&text.replace("grace = \"4s\"", "grace = \"1s\""));
+    place.write("work.sh", WORK);
+    std::fs::create_dir(place.path("programs")).unwrap();
+    for (program, content) in FORGETFUL {
+        let file = format!("programs/{program}");
+        place.write(&file, &format!("#!/bin/sh\n{content}"));
+        let made = Command::new("chmod").arg("+x").arg(place.path(&file)).status().unwrap();
+        assert!(made.success());
+    }
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", place.path("programs").display());
+    let mut run = place.command(&["run", "--no-report"]);
+    let output = run.env("PATH", &path).env("HOME", place.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows = place.evaluations();
+    let row = |number: &str| rows.iter().find(|row| row["evaluation"] == number).unwrap();
+    // One that exceeded its memory has failed; one that was cancelled is repeated.
+    assert_eq!(row("0")["status"], "failed");
+    assert!(stderr(&output).contains("OUT_OF_MEMORY"), "{}", stderr(&output));
+    assert_eq!(row("1")["status"], "completed");
+    assert!(stderr(&output).contains("CANCELLED by 1000"), "{}", stderr(&output));
+    assert!(place.path("study.runs/000001/2/exit.json").exists());
+    assert!(written(&place).began.values().all(|times| *times == 1), "a job was repeated");
+    let asked = std::fs::read_to_string(place.path("asked")).unwrap();
+    let first = asked.lines().next().unwrap();
+    assert!(first.starts_with("-X -P -n -o JobName,State --name=unyoke-study-"), "{first}");
+    assert!(first.contains(" --starttime=20"), "{first}");
+}
