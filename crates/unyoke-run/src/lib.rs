@@ -15,6 +15,8 @@ mod command;
 mod study_file;
 mod process;
 mod scheduler;
+mod signing;
+mod typing;
 mod amending;
 mod opening;
 mod runner;
@@ -30,9 +32,11 @@ pub use process::{
 };
 pub use runner::{
     BY_HAND, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Runner, Suggestions,
-    Summary, Underway, Worker, claim_by_hand, is_gone, now, release_by_hand,
+    Summary, Underway, Worker, Working, claim_by_hand, is_gone, now, release_by_hand, working,
 };
+pub use signing::{Signature, Signed};
 pub use study_file::{
     Budget, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands, SlurmResources,
     StudyFile, Watching, initial_config, schema, template,
 };
+pub use typing::with_value;

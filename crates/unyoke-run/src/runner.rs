@@ -10,6 +10,7 @@ mod progress;
 mod limits;
 mod asking;
 mod owner;
+mod working;
 mod worker;
 mod step;
 mod executors;
@@ -39,6 +40,7 @@ pub use limits::{Limits, now};
 pub use owner::{BY_HAND, claim_by_hand, is_gone, release_by_hand};
 pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 pub use worker::Worker;
+pub use working::{Working, working};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.

@@ -110,6 +110,11 @@ impl<J: Journal> Study<J> {
         self.history.position
     }
 
+    /// Where its events are.
+    pub fn journal(&self) -> &J {
+        &self.journal
+    }
+
     /// What is optimised.
     pub fn problem(&self) -> &Problem {
         &self.history.problem
