@@ -19,12 +19,15 @@ mod signing;
 mod typing;
 mod amending;
 mod opening;
+mod editing;
 mod runner;
+mod hands;
 
 pub use amending::{Amendment, Change, difference};
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
+pub use hands::{Entry, ask_by_hand, left_out, record_by_hand};
 pub use opening::{Looked, Opened, apply_prices_and_wishes};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::opening::Opened;
 use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
 use crate::scheduler::Notice;
-use crate::study_file::{Executor, MeasurementRun, StudyFile};
+use crate::study_file::{Budget, Executor, MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Purpose, Question};
 use executors::Executors;
@@ -84,6 +84,8 @@ pub struct Runner<'a> {
     /// A call failed that may have been carried out, so that leases may be ours without our knowing.
     unsure: bool,
     began: Instant,
+    /// So many records were there when it began.
+    begun_at: u64,
     /// When to end, whatever still runs.
     until: Option<Instant>,
     /// The longest evaluation of each measurement so far.
@@ -138,6 +140,7 @@ impl<'a> Runner<'a> {
         file.require_commands()?;
         executors::require_programs(file)?;
         let Opened { study, store } = file.open_or_create()?;
+        let begun_at = study.position();
         let layout = Layout::new(&file.runs);
         match file.run.measurements.iter().any(|run| run.executor == Executor::Local) {
             true => layout.prepare()?,
@@ -166,6 +169,7 @@ impl<'a> Runner<'a> {
             told_of_trial: false,
             unsure: false,
             began: Instant::now(),
+            begun_at,
             until: None,
             longest: BTreeMap::new(),
             handed: BTreeSet::new(),
@@ -416,7 +420,14 @@ impl<'a> Runner<'a> {
     fn limits(&self) -> Limits<'a> {
         let running = self.jobs.iter().map(|job| job.measurement).collect();
         let limits = Limits::new(&self.file.budget, &self.file.run, running).only(self.only);
+        let limits = limits.spending(self.most_to_spend());
         limits.with_trials(self.by_hand.clone()).without(self.too_long())
+    }
+
+    /// The most that may be spent: what the file says, unless somebody has changed it since it was read.
+    fn most_to_spend(&self) -> Option<f64> {
+        let change = self.study.budget_change().filter(|change| change.position >= self.begun_at);
+        change.map_or(self.file.budget.cost, |change| change.cost)
     }
 
     fn is_time_up(&self) -> bool {
@@ -587,7 +598,7 @@ impl<'a> Runner<'a> {
             study: self.study.clone(),
             layout: self.layout.clone(),
             owner: self.owner.name.clone(),
-            budget: self.file.budget.clone(),
+            budget: Budget { cost: self.most_to_spend(), ..self.file.budget.clone() },
             stop: self.file.stop.clone(),
             run: self.file.run.clone(),
             running: basis.running,

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -25,6 +25,9 @@ use crate::shown::Login;
 
 /// The longest request, in bytes.
 const LONGEST_BODY: usize = 64 << 10;
+
+/// The longest that an answer takes to begin; a request that arrives more slowly is given up.
+const LONGEST_ANSWER: Duration = Duration::from_secs(90);
 
 /// The longest address, in bytes.
 const LONGEST_ADDRESS: usize = 8 << 10;
@@ -80,6 +83,11 @@ fn refused(uri: &Uri, refusal: Refusal) -> Response {
     if is_for_people(uri) { NoPage(refusal).into_response() } else { refusal.into_response() }
 }
 
+fn too_slow() -> Refusal {
+    let message = "this takes long; send the same request again to see what came of it";
+    Refusal::new(Kind::Unavailable, message)
+}
+
 async fn nothing_here(uri: Uri) -> Response {
     refused(&uri, Refusal::new(Kind::NotFound, "there is nothing at this address"))
 }
@@ -92,7 +100,10 @@ async fn not_this_way(uri: Uri) -> Response {
 async fn guard(State(hall): State<Arc<Hall>>, request: Request, next: Next) -> Response {
     let uri = request.uri().clone();
     let mut response = match admit(&hall, request) {
-        Admitted::In(request) => next.run(request).await,
+        Admitted::In(request) => {
+            let answered = tokio::time::timeout(LONGEST_ANSWER, next.run(request)).await;
+            answered.unwrap_or_else(|_| refused(&uri, too_slow()))
+        }
         Admitted::Out(refusal) => refused(&uri, refusal),
         Admitted::Elsewhere(response) => response,
     };

@@ -256,6 +256,14 @@ impl Computer {
         Ok(found)
     }
 
+    /// What limits allow to measure next in the study as it stands, if that was computed before.
+    pub(crate) fn known_suggestion(&self, glance: &Glance) -> Option<Suggestion> {
+        let basis = (glance.position, glance.edition);
+        let desk = self.desk();
+        let known = desk.suggestion.as_ref().filter(|(known, _)| *known == basis)?;
+        known.1.clone()
+    }
+
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,6 +25,8 @@ mod pages;
 mod handbook;
 mod app;
 mod server;
+#[cfg(test)]
+mod tests;
 
 pub use access::Tokens;
 pub use error::{Error, Result};

@@ -3,7 +3,7 @@
 //! A study is opened when somebody first looks at it and kept as the replay of its journal, which new records are
 //! added to. Looking takes no lock on it. Everything here blocks: it is called on threads for that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -338,6 +338,8 @@ pub(crate) struct Served {
     state: Mutex<State>,
     tidings: broadcast::Sender<Tiding>,
     listeners: AtomicUsize,
+    /// Keys of requests that are being carried out.
+    under_way: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -361,7 +363,14 @@ struct Read {
 impl Served {
     fn new(id: String, origin: Origin) -> Self {
         let (tidings, _) = broadcast::channel(TIDINGS);
-        Self { id, origin, state: Mutex::default(), tidings, listeners: AtomicUsize::new(0) }
+        Self {
+            id,
+            origin,
+            state: Mutex::default(),
+            tidings,
+            listeners: AtomicUsize::new(0),
+            under_way: Mutex::default(),
+        }
     }
 
     /// The study as it stands now.
@@ -434,6 +443,13 @@ impl Served {
         }
     }
 
+    /// Marks a request as under way, until what is returned is dropped. `None` if it is already.
+    pub(crate) fn begin(self: &Arc<Self>, key: &str) -> Option<UnderWay> {
+        let mut keys = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = keys.insert(key.to_owned());
+        is_new.then(|| UnderWay { served: Arc::clone(self), key: key.to_owned() })
+    }
+
     /// Tells those who watch.
     pub(crate) fn tell(&self, tiding: Tiding) {
         // Nobody may be there.
@@ -483,6 +499,20 @@ impl Served {
             }
             std::thread::sleep(pause);
         }
+    }
+}
+
+/// A request that is being carried out.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    served: Arc<Served>,
+    key: String,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let keys = self.served.under_way.lock();
+        keys.unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }
 

@@ -239,6 +239,13 @@ pub enum Event {
         /// The new price.
         cost: Cost,
     },
+    /// The most that may be spent is another from now on: programs that run the study follow it. Since
+    /// format 4.
+    BudgetChanged {
+        /// The most, in the unit of costs; without it there is no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
     /// The problem or the settings are others from now on. Since format 4.
     Redefined {
         /// All of the problem, changed or not, with its present prices.
@@ -388,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_pauses_are_read_and_written_as_they_first_were() {
+    fn queues_pauses_and_budgets_are_read_and_written_as_they_first_were() {
         for text in [
             r#"{"format":4,"event":"queued","entry":0,"design":{"x":0.5}}"#,
             r#"{"format":4,"event":"queued","entry":1,"design":{"x":0.5},"measurement":"drag"}"#,
@@ -398,6 +405,8 @@ mod tests {
             r#"{"format":4,"event":"paused","measurement":"drag","until":1795392000,"reason":"down"}"#,
             r#"{"format":4,"event":"paused","measurement":"drag"}"#,
             r#"{"format":4,"event":"resumed","measurement":"drag"}"#,
+            r#"{"format":4,"event":"budget_changed","cost":120.5}"#,
+            r#"{"format":4,"event":"budget_changed"}"#,
         ] {
             let record: Record = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&record).unwrap(), text);
