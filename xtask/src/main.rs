@@ -11,12 +11,15 @@
 //! - `cargo xtask wheel`: the Python package, module and program in one wheel.
 //! - `cargo xtask python`: the tests of the Python package, which `test` runs as well.
 //! - `cargo xtask python-long [ARGUMENTS]`: those that install much or take long.
+//! - `cargo xtask browser [ARGUMENTS]`: the tests of the pages in a browser, which `test` runs as well.
+//! - `cargo xtask screenshots [FOLDER]`: pictures of all pages, wide and on a phone, light and dark.
 
 mod command;
 mod bench;
 mod postgres;
 mod slurm;
 mod python;
+mod browser;
 mod test;
 
 use std::process::ExitCode;
@@ -73,8 +76,12 @@ fn main() -> ExitCode {
         ["wheel"] => python::wheel(),
         ["python"] => python::test(),
         ["python-long", arguments @ ..] => python::test_long(arguments),
+        ["browser", arguments @ ..] => browser::test(arguments),
+        ["screenshots"] => browser::screenshots(None),
+        ["screenshots", folder] => browser::screenshots(Some(folder)),
         _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | slurm COMMAND... | \
-                  clusters [FILTER] | many-jobs | soak [SEED] | fuzz-api [SECONDS] | wheel | python | python-long [ARGUMENTS]"
+                  clusters [FILTER] | many-jobs | soak [SEED] | fuzz-api [SECONDS] | wheel | python | \
+                  python-long [ARGUMENTS] | browser [ARGUMENTS] | screenshots [FOLDER]"
             .to_owned()),
     };
     match outcome {
