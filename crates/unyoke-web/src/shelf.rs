@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -337,9 +336,16 @@ pub(crate) struct Served {
     origin: Origin,
     state: Mutex<State>,
     tidings: broadcast::Sender<Tiding>,
-    listeners: AtomicUsize,
+    watch: Mutex<Watch>,
     /// Keys of requests that are being carried out.
     under_way: Mutex<BTreeSet<String>>,
+}
+
+/// Whether somebody watches, and a thread looks for them.
+#[derive(Debug, Default)]
+struct Watch {
+    listeners: usize,
+    is_running: bool,
 }
 
 #[derive(Debug, Default)]
@@ -349,6 +355,8 @@ struct State {
     edition: u64,
     /// So many records were announced to those who watch.
     announced: Option<u64>,
+    /// Why it could not be looked at last time.
+    trouble: Option<String>,
 }
 
 /// A study file as it was read.
@@ -368,7 +376,7 @@ impl Served {
             origin,
             state: Mutex::default(),
             tidings,
-            listeners: AtomicUsize::new(0),
+            watch: Mutex::default(),
             under_way: Mutex::default(),
         }
     }
@@ -376,6 +384,12 @@ impl Served {
     /// The study as it stands now.
     pub(crate) fn look(&self) -> Result<Glance> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let looked = self.look_at(&mut state);
+        state.trouble = looked.as_ref().err().map(ToString::to_string);
+        looked
+    }
+
+    fn look_at(&self, state: &mut State) -> Result<Glance> {
         let terms = state.read_terms(&self.origin)?;
         let known = state.opened.take();
         if known.as_ref().is_some_and(|known| !Arc::ptr_eq(&known.terms, &terms)) {
@@ -409,25 +423,11 @@ impl Served {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).opened = None;
     }
 
-    /// The study in the list of all.
+    /// The study in the list of all. It is not opened for that: there may be many.
     pub(crate) fn card(&self) -> StudyCard {
-        let (id, name) = (self.id.clone(), self.origin.name());
-        match self.look() {
-            Ok(glance) => StudyCard {
-                id,
-                name: glance.terms.name.clone(),
-                store: glance.terms.location.to_string(),
-                position: Some(glance.position),
-                trouble: None,
-            },
-            Err(error) => StudyCard {
-                id,
-                name,
-                store: self.origin.store(),
-                position: None,
-                trouble: Some(error.to_string()),
-            },
-        }
+        let trouble = self.terms().err().map(|error| error.to_string());
+        let card = self.quick_card();
+        StudyCard { trouble: trouble.or(card.trouble.clone()), ..card }
     }
 
     /// Its name and place, without opening it.
@@ -439,7 +439,7 @@ impl Served {
             name: terms.map_or_else(|| self.origin.name(), |terms| terms.name.clone()),
             store: terms.map_or_else(|| self.origin.store(), |terms| terms.location.to_string()),
             position: state.opened.as_ref().map(|glance| glance.position),
-            trouble: None,
+            trouble: state.trouble.clone(),
         }
     }
 
@@ -468,19 +468,29 @@ impl Served {
     /// Watches the study from now on, until the listener is dropped.
     pub(crate) fn listen(self: &Arc<Self>) -> Listener {
         let tidings = self.tidings.subscribe();
-        if self.listeners.fetch_add(1, Ordering::SeqCst) == 0 {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.listeners += 1;
+        if !watch.is_running {
             let served = Arc::clone(self);
-            let watch = std::thread::Builder::new().name("watch".to_owned());
+            let thread = std::thread::Builder::new().name("watch".to_owned());
             // Without a thread, news come when somebody looks.
-            let _ = watch.spawn(move || served.watch());
+            watch.is_running = thread.spawn(move || served.watch()).is_ok();
         }
+        drop(watch);
         Listener { served: Arc::clone(self), tidings }
+    }
+
+    /// Whether somebody watches; if not, whoever comes next begins a new thread.
+    fn is_watched(&self) -> bool {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.is_running = watch.listeners > 0;
+        watch.is_running
     }
 
     /// Looks at the journal again and again as long as somebody listens.
     fn watch(&self) {
         let (mut since, mut live) = (Instant::now(), None);
-        while self.listeners.load(Ordering::SeqCst) > 0 {
+        while self.is_watched() {
             let looked = self.look();
             let pause = match &looked {
                 Ok(_) => LOOK,
@@ -525,7 +535,8 @@ pub(crate) struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.served.listeners.fetch_sub(1, Ordering::SeqCst);
+        let mut watch = self.served.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.listeners = watch.listeners.saturating_sub(1);
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct StudyCard {
     pub(crate) name: String,
     /// Where it is kept, without passwords.
     pub(crate) store: String,
-    /// How many records its journal has; `null` if it cannot be read.
+    /// How many records its journal has; `null` if nobody has looked at it yet.
     pub(crate) position: Option<u64>,
     /// Why it cannot be shown.
     pub(crate) trouble: Option<String>,

@@ -119,9 +119,8 @@ fn check_page(text: &str, what: &str) {
     ] {
         assert!(!text.contains(raw), "{what}: {raw} is in the page");
     }
-    for quoted in ["' onmouseover='alert", "\" autofocus onfocus=\""] {
-        assert!(!text.contains(quoted), "{what}: {quoted} is in the page");
-    }
+    // Attributes stand in double quotes.
+    assert!(!text.contains("\" autofocus onfocus=\""), "{what}: an attribute was ended");
 }
 
 #[test]
@@ -206,7 +205,7 @@ fn names_of_a_study_do_not_become_markup() {
     let text = super::setting::BEAM
         .replace("name = \"beam\"", &format!("name = {nasty:?}"))
         .replace("[parameters.length]", &format!("[parameters.{nasty:?}]"))
-        .replace("[objectives.mass]", &format!("[objectives.{nasty:?}]"))
+        .replace("[objectives.mass]", &format!("[objectives.{:?}]", format!("{nasty} mass")))
         .replace("\"oak\"", &format!("{nasty:?}"));
     let setting = Setting::of(&text, true);
     for i in 0..4 {

@@ -104,6 +104,11 @@ fn routes(setting: &Setting) -> Vec<(String, Takes)> {
     for (path, operations) in api["paths"].as_object().unwrap() {
         let path = path.replace("{id}", "beam").replace("{evaluation}", "0");
         let path = path.replace("{name}", "spending.svg");
+        let path = match path.rsplit('/').next() {
+            Some("best") => format!("{path}?weights=1,2"),
+            Some("design") => format!("{path}?length=0.5&material=oak"),
+            _ => path,
+        };
         let takes = if operations.get("post").is_some() { Takes::Action } else { Takes::Reading };
         routes.push((path, takes));
     }
