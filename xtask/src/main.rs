@@ -8,9 +8,12 @@
 //! - `cargo xtask clusters [FILTER]`: the tests on that cluster, which `test` runs as well.
 //! - `cargo xtask many-jobs`: 500 jobs through 50 slots, and what they took.
 //! - `cargo xtask soak [SEED]`: studies whose processes are killed and stopped again and again.
+//! - `cargo xtask fuzz-api [SECONDS]`: made-up requests to the server of pages, ten minutes by default.
 //! - `cargo xtask wheel`: the Python package, module and program in one wheel.
 //! - `cargo xtask python`: the tests of the Python package, which `test` runs as well.
 //! - `cargo xtask python-long [ARGUMENTS]`: those that install much or take long.
+//! - `cargo xtask browser [ARGUMENTS]`: the tests of the pages in a browser, which `test` runs as well.
+//! - `cargo xtask screenshots [FOLDER]`: pictures of all pages, wide and on a phone, light and dark.
 
 mod command;
 mod bench;
@@ -18,6 +21,7 @@ mod postgres;
 mod slurm;
 mod python;
 mod peers;
+mod browser;
 mod test;
 
 use std::process::ExitCode;
@@ -34,6 +38,21 @@ const SOAK: [&str; 9] = [
     "--test-threads=1",
     "soak",
 ];
+
+/// The long form of the test that makes up requests.
+const FUZZ: [&str; 8] = [
+    "test",
+    "-p=unyoke-web",
+    "--lib",
+    "--",
+    "--ignored",
+    "--nocapture",
+    "--test-threads=1",
+    "made_up_requests_do_no_harm_for_long",
+];
+
+/// How long requests are made up, in seconds.
+const SECONDS: &str = "UNYOKE_FUZZ_SECONDS";
 
 /// Chooses the disturbances of the soak.
 const SEED: &str = "UNYOKE_SOAK_SEED";
@@ -55,11 +74,17 @@ fn main() -> ExitCode {
             let seed = format!("{SEED}={seed}");
             postgres::with(&[&["env", seed.as_str()], SOAK.as_slice()].concat())
         }
+        ["fuzz-api"] => command::run(&mut command::cargo(&FUZZ)),
+        ["fuzz-api", seconds] => command::run(command::cargo(&FUZZ).env(SECONDS, seconds)),
         ["wheel"] => python::wheel(),
         ["python"] => python::test(),
         ["python-long", arguments @ ..] => python::test_long(arguments),
+        ["browser", arguments @ ..] => browser::test(arguments),
+        ["screenshots"] => browser::screenshots(None),
+        ["screenshots", folder] => browser::screenshots(Some(folder)),
         _ => Err("usage: cargo xtask test | bench [FILTER | --peers] | postgres COMMAND... | slurm COMMAND... | \
-                  clusters [FILTER] | many-jobs | soak [SEED] | wheel | python | python-long [ARGUMENTS]"
+                  clusters [FILTER] | many-jobs | soak [SEED] | fuzz-api [SECONDS] | wheel | python | \
+                  python-long [ARGUMENTS] | browser [ARGUMENTS] | screenshots [FOLDER]"
             .to_owned()),
     };
     match outcome {

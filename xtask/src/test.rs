@@ -1,5 +1,6 @@
-//! The one test command: formatting, lints, documentation, tests, and those of the Python package.
+//! The one test command: formatting, lints, documentation, tests, those of the Python package, and those of the pages in a browser.
 
+use crate::browser;
 use crate::command::{Outcome, cargo, run};
 use crate::postgres::Postgres;
 use crate::python;
@@ -25,6 +26,7 @@ pub(crate) fn all() -> Outcome {
     })?;
     step("Slurm", || slurm::test(&[]))?;
     step("Python", python::test)?;
+    step("browser", || browser::test(&[]))?;
     eprintln!("\nall gates passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

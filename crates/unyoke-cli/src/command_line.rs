@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::commands::{
     amend, ask, check, completions, confirm, explain, export, front, import, init, lab, pause,
-    queue, report, retry, run, skip, status, tell,
+    queue, report, retry, run, serve, skip, status, tell,
 };
 use crate::output::Form;
 
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Report(report::Arguments),
     /// Write evaluations as CSV, or the journal as lines of JSON.
     Export(export::Arguments),
+    /// Show studies in a browser, and take results there.
+    Serve(serve::Arguments),
     /// Print the JSON Schema of study files, for editors.
     Schema,
     /// Print a script that completes arguments in a shell.

@@ -19,6 +19,7 @@ pub(crate) mod pause;
 pub(crate) mod status;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod serve;
 pub(crate) mod schema;
 pub(crate) mod completions;
 pub(crate) mod lab;

@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Study(Error),
     /// The lab.
     Lab(unyoke_lab::Error),
+    /// Studies cannot be served.
+    Web(unyoke_web::Error),
     /// Standard output cannot be written.
     Output(io::Error),
     /// It makes no sense to do that; the text says what would.
@@ -53,7 +55,9 @@ impl Failure {
                 | unyoke::Error::Format { .. }
                 | unyoke::Error::CorruptJournal { .. },
             )) => STORE,
-            Self::Study(_) | Self::Lab(_) | Self::Output(_) | Self::Refused(_) => FAILED,
+            Self::Study(_) | Self::Lab(_) | Self::Web(_) | Self::Output(_) | Self::Refused(_) => {
+                FAILED
+            }
             Self::Interrupted => INTERRUPTED,
         }
     }
@@ -82,6 +86,7 @@ impl Failure {
             }
             Self::StudyFile(error) | Self::Study(error) => say(&error, code),
             Self::Lab(error) => say(&error, code),
+            Self::Web(error) => say(&error, code),
             Self::Output(error) => say(&error, code),
             Self::Refused(reason) => say(&reason, code),
             Self::Interrupted => code,
@@ -94,6 +99,7 @@ impl std::fmt::Display for Failure {
         match self {
             Self::StudyFile(error) | Self::Study(error) => error.fmt(f),
             Self::Lab(error) => error.fmt(f),
+            Self::Web(error) => error.fmt(f),
             Self::Output(error) => error.fmt(f),
             Self::Refused(reason) => reason.fmt(f),
             Self::Interrupted => "interrupted".fmt(f),
@@ -134,6 +140,18 @@ impl From<unyoke_store::Error> for Failure {
 impl From<unyoke_lab::Error> for Failure {
     fn from(error: unyoke_lab::Error) -> Self {
         Self::Lab(error)
+    }
+}
+
+impl From<unyoke_web::Error> for Failure {
+    fn from(error: unyoke_web::Error) -> Self {
+        match error {
+            unyoke_web::Error::Run(error @ unyoke_run::Error::StudyFile(_)) => {
+                Self::StudyFile(error)
+            }
+            unyoke_web::Error::Run(error) => Self::Study(error),
+            other => Self::Web(other),
+        }
     }
 }
 

@@ -49,6 +49,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Explain(arguments) => commands::explain::run(&arguments, form),
         Command::Report(arguments) => commands::report::run(&arguments, form),
         Command::Export(arguments) => commands::export::run(&arguments, form),
+        Command::Serve(arguments) => commands::serve::run(&arguments, form),
         Command::Schema => commands::schema::run(),
         Command::Completions { shell } => {
             commands::completions::run(shell, &mut Arguments::command())

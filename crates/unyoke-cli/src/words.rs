@@ -6,6 +6,7 @@ use unyoke_view::words;
 
 use crate::failure::Failure;
 
+pub(crate) use unyoke_run::with_value;
 pub(crate) use unyoke_view::words::{count, is_over_budget, reading, short, spent_of};
 
 /// A design in one line, in the order of the problem.
@@ -98,29 +99,6 @@ pub(crate) fn parse_design(problem: &Problem, text: &str) -> Result<Design, Fail
         design = with_value(design, parameter, value.trim()).map_err(Failure::Refused)?;
     }
     Ok(design)
-}
-
-/// The design with a value that was typed. Whether the value is possible is checked elsewhere.
-pub(crate) fn with_value(
-    design: Design,
-    parameter: &Parameter,
-    text: &str,
-) -> Result<Design, String> {
-    let name = parameter.name();
-    let wrong = |what: &str| format!("{name} is {text:?}, but must be {what}");
-    Ok(match parameter {
-        Parameter::Continuous { .. } => {
-            design.with(name, text.parse::<f64>().map_err(|_| wrong("a number"))?)
-        }
-        Parameter::Integer { .. } => {
-            // Spreadsheets write integers as 12.0.
-            let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9e15;
-            let rounded = text.parse::<f64>().ok().filter(whole).map(|number| number as i64);
-            let number = text.parse::<i64>().ok().or(rounded);
-            design.with(name, number.ok_or_else(|| wrong("an integer"))?)
-        }
-        Parameter::Categorical { .. } => design.with(name, text),
-    })
 }
 
 #[cfg(test)]

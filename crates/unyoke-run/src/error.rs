@@ -135,6 +135,18 @@ pub enum Error {
         /// The program of the scheduler.
         program: String,
     },
+    /// A name of somebody, or of a request, that cannot be written down.
+    #[error("the {what} must have 1 to 100 characters, and no control characters")]
+    BadSignature {
+        /// What it is: "name" or "request key".
+        what: &'static str,
+    },
+    /// What makes no sense for an evaluation as it stands, with what would.
+    #[error("{reason}")]
+    Refused {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// What the engine refuses.
     #[error(transparent)]
     Study(#[from] unyoke::Error),

@@ -15,14 +15,19 @@ mod command;
 mod study_file;
 mod process;
 mod scheduler;
+mod signing;
+mod typing;
 mod amending;
 mod opening;
+mod editing;
 mod runner;
+mod hands;
 
 pub use amending::{Amendment, Change, difference};
 pub use command::CommandTemplate;
 pub use diagnostic::{Diagnostic, StudyFileError};
 pub use error::{Error, Result};
+pub use hands::{Entry, ask_by_hand, left_out, record_by_hand};
 pub use opening::{Looked, Opened, apply_prices_and_wishes};
 pub use process::{
     Attempt, Death, Exit, Failure, Layout, Measured, Outcome, Output, Spec, State, Supervisor,
@@ -30,10 +35,12 @@ pub use process::{
 };
 pub use runner::{
     BY_HAND, Choosing, Ending, Failing, Interrupt, LEASE_TIME, Limits, Log, Progress, Purpose,
-    Runner, SignOfLife, Suggestions, Summary, Underway, Worker, claim_by_hand, is_gone, now,
-    refuse_running, release_by_hand,
+    Runner, SignOfLife, Suggestions, Summary, Underway, Worker, Working, claim_by_hand, is_gone,
+    now, refuse_running, release_by_hand, working,
 };
+pub use signing::{Signature, Signed};
 pub use study_file::{
     Budget, Described, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands,
     SlurmResources, StudyFile, Watching, initial_config, schema, template,
 };
+pub use typing::with_value;

@@ -113,7 +113,7 @@ impl StudyFile {
 
     /// Fails if the file describes another problem than the study has. Prices may differ: they may
     /// change.
-    pub(crate) fn check_problem<J: Journal>(&self, study: &Study<J>) -> Result<()> {
+    pub fn check_problem<J: Journal>(&self, study: &Study<J>) -> Result<()> {
         let amendment = self.amendment(study).filter(|one| !one.problem_changes.is_empty());
         let Some(amendment) = amendment else { return Ok(()) };
         let (path, location) = (self.path().to_owned(), self.store.to_string());

@@ -10,6 +10,7 @@ mod progress;
 mod limits;
 mod asking;
 mod owner;
+mod working;
 mod worker;
 mod step;
 mod executors;
@@ -25,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::opening::Opened;
 use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
 use crate::scheduler::Notice;
-use crate::study_file::{Executor, MeasurementRun, StudyFile};
+use crate::study_file::{Budget, Executor, MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Question};
 use executors::Executors;
@@ -40,6 +41,7 @@ pub use limits::{Limits, now};
 pub use owner::{BY_HAND, SignOfLife, claim_by_hand, is_gone, refuse_running, release_by_hand};
 pub use progress::{Ending, Interrupt, Progress, Suggestions, Summary, Underway};
 pub use worker::Worker;
+pub use working::{Working, working};
 
 /// How long a lease lasts unless it is renewed: after which others, on other machines, take up what
 /// a program left behind.
@@ -83,6 +85,8 @@ pub struct Runner<'a> {
     /// A call failed that may have been carried out, so that leases may be ours without our knowing.
     unsure: bool,
     began: Instant,
+    /// So many records were there when it began.
+    begun_at: u64,
     /// When to end, whatever still runs.
     until: Option<Instant>,
     /// The most evaluations to take up or begin here.
@@ -154,6 +158,7 @@ impl<'a> Runner<'a> {
         file.require_commands()?;
         executors::require_programs(file)?;
         let Opened { study, store } = opened;
+        let begun_at = study.position();
         let layout = Layout::new(&file.runs);
         match file.run.measurements.iter().any(|run| run.executor == Executor::Local) {
             true => layout.prepare()?,
@@ -182,6 +187,7 @@ impl<'a> Runner<'a> {
             told_of_trial: false,
             unsure: false,
             began: Instant::now(),
+            begun_at,
             until: None,
             most: None,
             begun: 0,
@@ -453,7 +459,14 @@ impl<'a> Runner<'a> {
     fn limits(&self) -> Limits<'a> {
         let running = self.jobs.iter().map(|job| job.measurement).collect();
         let limits = Limits::new(&self.file.budget, &self.file.run, running).only(self.only);
+        let limits = limits.spending(self.most_to_spend());
         limits.with_trials(self.by_hand.clone()).without(self.too_long())
+    }
+
+    /// The most that may be spent: what the file says, unless somebody has changed it since it was read.
+    fn most_to_spend(&self) -> Option<f64> {
+        let change = self.study.budget_change().filter(|change| change.position >= self.begun_at);
+        change.map_or(self.file.budget.cost, |change| change.cost)
     }
 
     fn is_time_up(&self) -> bool {
@@ -629,7 +642,7 @@ impl<'a> Runner<'a> {
         }
         let choosing = Choosing {
             study: self.study.clone(),
-            budget: self.file.budget.clone(),
+            budget: Budget { cost: self.most_to_spend(), ..self.file.budget.clone() },
             stop: self.file.stop.clone(),
             run: self.file.run.clone(),
             running: basis.running,

@@ -206,6 +206,11 @@ impl StudyFile {
         &self.source.path
     }
 
+    /// Its text.
+    pub(crate) fn text(&self) -> &str {
+        &self.source.text
+    }
+
     /// How a measurement is made.
     pub fn measurement_run(&self, measurement: &str) -> Option<&MeasurementRun> {
         self.run.measurements.iter().find(|run| run.measurement == measurement)

@@ -13,6 +13,9 @@ use unyoke::{Design, Event, Reading, Record};
 #[serde(deny_unknown_fields)]
 struct Asked {
     format: u32,
+    by: Option<String>,
+    at: Option<u64>,
+    key: Option<String>,
     #[serde(rename = "event")]
     _event: IgnoredAny,
     evaluation: u64,
@@ -27,6 +30,9 @@ struct Asked {
 #[serde(deny_unknown_fields)]
 struct Measured {
     format: u32,
+    by: Option<String>,
+    at: Option<u64>,
+    key: Option<String>,
     #[serde(rename = "event")]
     _event: IgnoredAny,
     evaluation: u64,
@@ -43,6 +49,9 @@ struct Measured {
 #[serde(deny_unknown_fields)]
 struct Added {
     format: u32,
+    by: Option<String>,
+    at: Option<u64>,
+    key: Option<String>,
     #[serde(rename = "event")]
     _event: IgnoredAny,
     evaluation: u64,
@@ -52,32 +61,34 @@ struct Added {
 
 /// The record that a line holds, if it is of a frequent kind and as usual.
 pub(crate) fn read(text: &str) -> Option<Record> {
-    let (format, event) = match event(text)? {
+    Some(match event(text)? {
         "asked" => {
-            let Asked { format, evaluation, design, measurement, cost, initial, .. } =
+            let Asked { format, by, at, key, evaluation, design, measurement, cost, initial, .. } =
                 serde_json::from_str(text).ok()?;
-            (format, Event::Asked { evaluation, design, measurement, cost, initial })
+            let event = Event::Asked { evaluation, design, measurement, cost, initial };
+            Record { format, by, at, key, event }
         }
         "measured" => {
-            let Measured { format, evaluation, values, missing, cost, design, .. } =
+            let Measured { format, by, at, key, evaluation, values, missing, cost, design, .. } =
                 serde_json::from_str(text).ok()?;
-            (format, Event::Measured { evaluation, values, missing, cost, design })
+            let event = Event::Measured { evaluation, values, missing, cost, design };
+            Record { format, by, at, key, event }
         }
         "added" => {
-            let Added { format, evaluation, design, values, .. } =
+            let Added { format, by, at, key, evaluation, design, values, .. } =
                 serde_json::from_str(text).ok()?;
-            (format, Event::Added { evaluation, design, values })
+            Record { format, by, at, key, event: Event::Added { evaluation, design, values } }
         }
         _ => return None,
-    };
-    Some(Record { format, event })
+    })
 }
 
-/// The name of the event, where a line begins with its format and then the event.
+/// The name of the event, where a line begins with its format and has no object before the event. Inside
+/// a text, quotation marks have a backslash before them, so that the first match is the field.
 fn event(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("{\"format\":")?.trim_start_matches(|c: char| c.is_ascii_digit());
-    let (event, _) = rest.strip_prefix(",\"event\":\"")?.split_once('"')?;
-    Some(event)
+    let (before, rest) = text.strip_prefix("{\"format\":")?.split_once(",\"event\":\"")?;
+    let (event, _) = rest.split_once('"')?;
+    (!before.contains('{')).then_some(event)
 }
 
 #[cfg(test)]
@@ -88,12 +99,15 @@ mod tests {
         serde_json::from_str(text).ok()
     }
 
-    /// Reads a record of a frequent kind both ways.
+    /// Reads a record of a frequent kind both ways, signed or not.
     fn check(event: Event) {
-        let record = Record::from(event);
-        let text = serde_json::to_string(&record).unwrap();
-        assert_eq!(read(&text), Some(record));
-        assert_eq!(read(&text), general(&text));
+        let (by, key) = (Some("Ann \",\"event\":\"added".to_owned()), Some("k".to_owned()));
+        let plain = Record::from(event);
+        for record in [Record { by, at: Some(7), key, ..plain.clone() }, plain] {
+            let text = serde_json::to_string(&record).unwrap();
+            assert_eq!(read(&text), Some(record));
+            assert_eq!(read(&text), general(&text));
+        }
     }
 
     #[test]

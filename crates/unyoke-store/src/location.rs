@@ -131,6 +131,17 @@ impl PostgresUrl {
         Ok(Self { url: format!("{base}{separator}{}", others.join("&")), study })
     }
 
+    /// A database by its URL, whatever study that names.
+    pub(crate) fn database(text: &str) -> Result<Self> {
+        let separator = if text.contains('?') { '&' } else { '?' };
+        Self::parse(&format!("{text}{separator}study=any"))
+    }
+
+    /// Another study in the same database.
+    pub(crate) fn with_study(&self, study: String) -> Self {
+        Self { url: self.url.clone(), study }
+    }
+
     /// The name of the study.
     pub fn study(&self) -> &str {
         &self.study

@@ -83,6 +83,19 @@ impl Postgres {
         Ok(Self(Arc::new(named)))
     }
 
+    /// The names of all studies in the database, in order.
+    pub(crate) fn studies(url: &PostgresUrl) -> Result<Vec<String>> {
+        let (named, layout) = Named::connect(url)?;
+        if layout == 0 {
+            return Ok(vec![]);
+        }
+        let all = "SELECT study FROM unyoke.journal WHERE position = 0 ORDER BY study";
+        named.link.run(async |client| {
+            let rows = client.query(all, &[]).await?;
+            rows.iter().map(|row| row.try_get(0)).collect()
+        })
+    }
+
     /// Fails if no study of that name could be created. What is tried is rolled back.
     pub(crate) fn check_creatable(url: &PostgresUrl) -> Result<()> {
         let (named, layout) = Named::connect(url)?;

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::file;
 use crate::journal_file::{self, JournalFile, Settings};
 use crate::lease::{LateResult, Lease, LeaseStatus, check_text};
-use crate::location::Location;
+use crate::location::{Location, PostgresUrl};
 use crate::memory::Memory;
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
@@ -89,6 +89,13 @@ impl Store {
             Location::Journal(path) => journal_file::check_creatable(path),
             Location::Postgres(url) => Postgres::check_creatable(url),
         }
+    }
+
+    /// The studies in a database, by name; its URL is that of a study, which need not name one.
+    pub fn studies(database: &str) -> Result<Vec<Location>> {
+        let url = PostgresUrl::database(database)?;
+        let names = Postgres::studies(&url)?.into_iter();
+        Ok(names.map(|name| Location::Postgres(url.with_study(name))).collect())
     }
 
     /// The same store with another clock for leases; PostgreSQL always uses that of its server.

@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn lines_without_checksum_are_read() {
         let text = r#"{"format":1,"event":"told","evaluation":0,"value":0.5}"#;
-        let told = Record { format: 1, event: Event::Told { evaluation: 0, value: 0.5 } };
+        let told = Record { format: 1, ..Event::Told { evaluation: 0, value: 0.5 }.into() };
         assert_eq!(read("here", 0, &[old(0, text)]).unwrap(), [told]);
     }
 

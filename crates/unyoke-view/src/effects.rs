@@ -1,4 +1,5 @@
-//! What each parameter does to each output, as far as models can tell: slices through one recommended design.
+//! What each parameter does to each output, as far as models can tell: slices through one recommended design, along
+//! one parameter or two at a time.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,13 +10,22 @@ use crate::front::FrontView;
 /// Values of a parameter at which outputs are predicted, at most, unless it has more choices.
 const STEPS: usize = 17;
 
-/// Slices through a design: one parameter varies, all others are as in the design.
+/// Values of each of two parameters at which outputs are predicted, at most.
+const CONTOUR_STEPS: usize = 17;
+
+/// Parameters of which each two are varied together, at most: those that matter most.
+const CONTOUR_PARAMETERS: usize = 4;
+
+/// Slices through a design: one parameter varies, or two, all others are as in the design.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectsView {
     /// The design: of the front the one that is farthest from being worst in any objective.
     pub design: Design,
     /// For each parameter that can vary, each output.
     pub effects: Vec<EffectView>,
+    /// For each two of the numeric parameters that matter most, each output.
+    #[serde(default)]
+    pub contours: Vec<ContourView>,
 }
 
 /// What is expected of an output as a parameter varies.
@@ -38,6 +48,22 @@ pub struct SlicePoint {
     pub mean: f64,
     /// The ends of the interval that holds the true value in nine cases of ten.
     pub interval: [f64; 2],
+}
+
+/// What is expected of an output as two parameters vary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContourView {
+    /// The parameters: to the right, and up.
+    pub parameters: [String; 2],
+    /// The output.
+    pub output: String,
+    /// The values of each parameter, from its lower bound to its upper.
+    pub values: [Vec<f64>; 2],
+    /// The expected value at each pair of them, row by row from the lowest value of the second parameter; `None` where
+    /// there is none.
+    pub means: Vec<Option<f64>>,
+    /// The standard deviations of these.
+    pub sds: Vec<Option<f64>>,
 }
 
 impl EffectView {
@@ -96,7 +122,72 @@ pub(crate) fn effects(
             }
         }));
     }
-    Ok(Some(EffectsView { design, effects }))
+    let contours = contours(predictions, parameters, front, (&design, &effects))?;
+    Ok(Some(EffectsView { design, effects, contours }))
+}
+
+/// Slices along each two of the numeric parameters that matter most.
+fn contours(
+    predictions: &Predictions<'_>,
+    parameters: &[Parameter],
+    front: &FrontView,
+    (design, effects): (&Design, &[EffectView]),
+) -> unyoke::Result<Vec<ContourView>> {
+    let chosen = most_important(parameters, effects);
+    let pairs = || (0..chosen.len()).flat_map(|i| (i + 1..chosen.len()).map(move |j| [i, j]));
+    let pairs = pairs().map(|pair| pair.map(|i| chosen[i]));
+    let (mut found, has_slices) =
+        (vec![], |name: &str| effects.iter().any(|effect| effect.output == name));
+    for pair in pairs {
+        let [across, up] = pair.map(|parameter| values_of(parameter, CONTOUR_STEPS));
+        let varied = up.iter().flat_map(|y| {
+            let row = across.iter();
+            row.map(|x| {
+                let moved = design.clone().with(pair[0].name(), x.clone());
+                moved.with(pair[1].name(), y.clone())
+            })
+        });
+        let forecasts = predictions.forecasts(&varied.collect::<Vec<_>>())?;
+        let numbers = |values: &[Value]| values.iter().filter_map(Value::as_f64).collect();
+        for (k, output) in front.outputs.iter().enumerate().filter(|(_, o)| has_slices(&o.name)) {
+            let of = |value: fn(&unyoke::Forecast) -> f64| {
+                let value = |point: &unyoke::FrontPoint| point.outputs.get(k).map(value);
+                forecasts.iter().map(|point| value(point).filter(|v| v.is_finite())).collect()
+            };
+            found.push(ContourView {
+                parameters: pair.map(|parameter| parameter.name().to_owned()),
+                output: output.name.clone(),
+                values: [numbers(&across), numbers(&up)],
+                means: of(|forecast| forecast.mean),
+                sds: of(|forecast| forecast.sd),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The numeric parameters that change some output most, each in the range of all slices of that output.
+fn most_important<'p>(parameters: &'p [Parameter], effects: &[EffectView]) -> Vec<&'p Parameter> {
+    let width = |effect: &EffectView| {
+        let [low, high] = effect.range();
+        high - low
+    };
+    let widest = |output: &str| {
+        let own = effects.iter().filter(|effect| effect.output == output);
+        own.map(width).fold(f64::MIN_POSITIVE, f64::max)
+    };
+    let importance = |parameter: &Parameter| {
+        let own = effects.iter().filter(|effect| effect.parameter == parameter.name());
+        own.map(|effect| width(effect) / widest(&effect.output)).fold(0.0, f64::max)
+    };
+    let is_numeric = |parameter: &&Parameter| {
+        let has_slices = effects.iter().any(|effect| effect.parameter == parameter.name());
+        has_slices && !matches!(parameter, Parameter::Categorical { .. })
+    };
+    let mut chosen: Vec<&Parameter> = parameters.iter().filter(is_numeric).collect();
+    chosen.sort_by(|a, b| importance(b).total_cmp(&importance(a)));
+    chosen.truncate(CONTOUR_PARAMETERS);
+    chosen
 }
 
 /// The design of the front whose worst objective is best, each counted in the front's range.
@@ -109,8 +200,13 @@ fn balanced(front: &FrontView, is_log: impl Fn(&str) -> bool) -> Option<Design> 
 
 /// Values of a parameter from one end to the other; none of one that cannot vary.
 fn values(parameter: &Parameter) -> Vec<Value> {
+    values_of(parameter, STEPS)
+}
+
+/// At most `steps` of them, unless it has more choices.
+fn values_of(parameter: &Parameter, steps: usize) -> Vec<Value> {
     let spread = |low: f64, high: f64, scale: &Scale, i: usize| {
-        let share = i as f64 / (STEPS - 1) as f64;
+        let share = i as f64 / (steps - 1) as f64;
         match scale {
             _ if share == 0.0 => low,
             _ if share == 1.0 => high,
@@ -126,14 +222,14 @@ fn values(parameter: &Parameter) -> Vec<Value> {
                 None => value,
             };
             let mut all: Vec<f64> =
-                (0..STEPS).map(|i| snapped(spread(*low, *high, scale, i))).collect();
+                (0..steps).map(|i| snapped(spread(*low, *high, scale, i))).collect();
             all.dedup();
             all.into_iter().map(Value::Real).collect()
         }
         Parameter::Integer { low, high, .. } if low >= high => vec![],
         Parameter::Integer { low, high, scale, .. } => {
             let whole = |i| spread(*low as f64, *high as f64, scale, i).round() as i64;
-            let mut all: Vec<i64> = (0..STEPS).map(whole).collect();
+            let mut all: Vec<i64> = (0..steps).map(whole).collect();
             all.dedup();
             all.into_iter().map(Value::Integer).collect()
         }
@@ -190,6 +286,31 @@ mod tests {
         assert!((0.2..0.8).contains(&chosen.outputs["f"].mean), "{}", chosen.outputs["f"].mean);
         let json = serde_json::to_value(&view).unwrap();
         assert_eq!(serde_json::from_value::<EffectsView>(json).unwrap(), view);
+    }
+
+    #[test]
+    fn slices_along_two_parameters_agree_with_those_along_one() {
+        let study = study();
+        let (predictions, front) = (study.predictions().unwrap(), front(&study, 20, None).unwrap());
+        let parameters = &study.problem().parameters;
+        let view = effects(&predictions, parameters, &front, |_| false).unwrap().unwrap();
+        // Of three parameters two are numeric: one pair, two outputs.
+        assert_eq!(view.contours.len(), 2);
+        let contour = view.contours.iter().find(|one| one.output == "f").unwrap();
+        assert_eq!(contour.parameters, ["x", "idle"], "what matters most comes first");
+        assert_eq!(contour.values.each_ref().map(Vec::len), [CONTOUR_STEPS; 2]);
+        assert_eq!(contour.means.len(), CONTOUR_STEPS * CONTOUR_STEPS);
+        // Row by row: `f` rises with x, to the right, and hardly changes upwards.
+        let mean = |column: usize, row: usize| contour.means[row * CONTOUR_STEPS + column].unwrap();
+        assert!(mean(CONTOUR_STEPS - 1, 8) - mean(0, 8) > 0.8);
+        assert!((mean(8, CONTOUR_STEPS - 1) - mean(8, 0)).abs() < 0.2);
+        // At a node it says what a forecast says.
+        let at =
+            view.design.clone().with("x", contour.values[0][3]).with("idle", contour.values[1][5]);
+        let forecast = &predictions.forecasts(&[at]).unwrap()[0].outputs[0];
+        let node = 5 * CONTOUR_STEPS + 3;
+        assert_eq!(contour.means[node], Some(forecast.mean));
+        assert_eq!(contour.sds[node], Some(forecast.sd));
     }
 
     #[test]

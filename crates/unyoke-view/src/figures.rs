@@ -5,18 +5,21 @@
 mod trade_offs;
 mod designs;
 mod effects;
+mod contour;
 mod values;
 mod spending;
 mod progress;
 mod predictions;
 
+pub use contour::{ContourPanel, contour_figure};
 pub use designs::{Coordinate, Line, designs_figure};
 pub use effects::{EffectPanel, EffectPoint, Places, effects_figure};
 pub use predictions::{Predicted, PredictedValue, predictions_figure};
 pub use progress::{Moment, Stage, progress_figure};
 pub use spending::{Payment, spending_figure};
 pub use trade_offs::{
-    FrontMark, MeasuredMark, Quantity, Spread, TradeOffs, trade_offs_figure, trade_offs_sheet,
+    FrontMark, MeasuredMark, Quantity, Spread, TradeOffs, measured_figure, trade_offs_figure,
+    trade_offs_sheet,
 };
 pub use values::{Arrival, Arrivals, values_figure};
 
@@ -86,6 +89,9 @@ mod tests {
         assert_eq!(trade_offs_figure(&data).len(), 3);
         draws(&trade_offs_figure(&data));
         draws(&trade_offs_figure(&TradeOffs::default()));
+        assert_eq!(measured_figure(&data, |_| true).len(), 3);
+        draws(&measured_figure(&data, |_| true));
+        draws(&measured_figure(&TradeOffs::default(), |_| false));
 
         let payment =
             |failed| Payment { mark: mark(), measurement: 1, spent: 3.0, cost: 3.0, failed };
@@ -140,6 +146,19 @@ mod tests {
         });
         draws(&effects_figure(&quantity("f", false), Some(2.0), &panels));
         draws(&effects_figure(&quantity("f", true), None, &[]));
+
+        let contour = |field: Vec<f64>| ContourPanel {
+            title: "f".into(),
+            parameters: [quantity("x", true), quantity("y", false)],
+            values: [vec![1.0, 10.0], vec![0.0, 1.0]],
+            field,
+            here: Some([nan, 0.5]),
+        };
+        draws(&contour_figure(&contour(vec![1.0, nan, huge, 2.0])).into_iter().collect::<Vec<_>>());
+        draws(&contour_figure(&contour(vec![nan; 4])).into_iter().collect::<Vec<_>>());
+        let narrow =
+            ContourPanel { values: [vec![1.0], vec![0.0, 1.0]], ..contour(vec![1.0, 2.0]) };
+        assert_eq!(contour_figure(&narrow), None);
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod status;
 mod report;
 
 pub use confirmation::{ConfirmationView, ConfirmedValueView, confirmation};
-pub use effects::{EffectView, EffectsView, SlicePoint};
+pub use effects::{ContourView, EffectView, EffectsView, SlicePoint};
 pub use evaluations::{
     EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
 };
@@ -51,7 +51,7 @@ pub use front::{
 pub use model::{ModelView, models};
 pub use output::{OutputView, Wish, has_values, outputs};
 pub use prospect::{AppraisalView, Improvement, ProspectView};
-pub use report::{Background, StudyReport, measured};
+pub use report::{Background, StudyReport, design_key, measured};
 pub use status::{
     Custody, MeasurementStatus, OutputStatus, PausedView, PendingView, Plan, QueuedView,
     StatusView, Worker, paused, status,

@@ -6,6 +6,7 @@ mod marks;
 mod pictures;
 mod page;
 
+pub use marks::design_key;
 pub use past::measured;
 
 use serde::{Deserialize, Serialize};

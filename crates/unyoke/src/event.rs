@@ -29,6 +29,16 @@ pub const FORMAT: u32 = 4;
 pub struct Record {
     /// The form in which the event is written.
     pub format: u32,
+    /// Who caused the event, where that is known. For people: nothing is computed from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When, in seconds since the beginning of 1970, UTC, where that is known; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The request that caused the event, where it has a name of its own: when that comes again, it was
+    /// carried out before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
@@ -37,7 +47,7 @@ pub struct Record {
 impl From<Event> for Record {
     /// The event in the newest format.
     fn from(event: Event) -> Self {
-        Self { format: FORMAT, event }
+        Self { format: FORMAT, by: None, at: None, key: None, event }
     }
 }
 
@@ -229,6 +239,13 @@ pub enum Event {
         /// The new price.
         cost: Cost,
     },
+    /// The most that may be spent is another from now on: programs that run the study follow it. Since
+    /// format 4.
+    BudgetChanged {
+        /// The most, in the unit of costs; without it there is no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
     /// The problem or the settings are others from now on. Since format 4.
     Redefined {
         /// All of the problem, changed or not, with its present prices.
@@ -378,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_and_pauses_are_read_and_written_as_they_first_were() {
+    fn queues_pauses_and_budgets_are_read_and_written_as_they_first_were() {
         for text in [
             r#"{"format":4,"event":"queued","entry":0,"design":{"x":0.5}}"#,
             r#"{"format":4,"event":"queued","entry":1,"design":{"x":0.5},"measurement":"drag"}"#,
@@ -388,10 +405,21 @@ mod tests {
             r#"{"format":4,"event":"paused","measurement":"drag","until":1795392000,"reason":"down"}"#,
             r#"{"format":4,"event":"paused","measurement":"drag"}"#,
             r#"{"format":4,"event":"resumed","measurement":"drag"}"#,
+            r#"{"format":4,"event":"budget_changed","cost":120.5}"#,
+            r#"{"format":4,"event":"budget_changed"}"#,
         ] {
             let record: Record = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&record).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_record_may_say_who_caused_it_when_and_by_which_request() {
+        let text = r#"{"format":4,"by":"Ann","at":1795392000,"key":"k-1","event":"withdrawn","evaluation":3}"#;
+        let record: Record = serde_json::from_str(text).unwrap();
+        assert_eq!((record.by.as_deref(), record.at), (Some("Ann"), Some(1_795_392_000)));
+        assert_eq!(record.event, Event::Withdrawn { evaluation: 3 });
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
     }
 
     #[test]

@@ -51,8 +51,19 @@ pub(crate) struct History {
     pub(crate) queue: Vec<QueueEntry>,
     /// The measurements that cannot be made for a while, by name.
     pub(crate) pauses: BTreeMap<String, Pause>,
+    /// The last change of the budget.
+    pub(crate) budget: Option<BudgetChange>,
     /// What was worked out of all this.
     pub(crate) remembered: Remembered,
+}
+
+/// That the most that may be spent has changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BudgetChange {
+    /// How many records the journal had before.
+    pub position: u64,
+    /// The most, in the unit of costs; without it there is no limit.
+    pub cost: Option<f64>,
 }
 
 /// What an event does to a history that admits it.
@@ -69,6 +80,7 @@ enum Change {
     Skip { index: usize },
     Pause { measurement: String, pause: Pause },
     Resume { measurement: String },
+    Budget { cost: Option<f64> },
 }
 
 impl History {
@@ -106,6 +118,7 @@ impl History {
             ended: Vec::new(),
             queue: Vec::new(),
             pauses: BTreeMap::new(),
+            budget: None,
             remembered: Remembered::default(),
         })
     }
@@ -187,6 +200,14 @@ impl History {
                 self.problem.measurement_index(measurement)?;
                 Ok(Change::Resume { measurement: measurement.clone() })
             }
+            Event::BudgetChanged { cost } => match cost {
+                Some(cost) if !(cost.is_finite() && *cost >= 0.0) => Err(Error::BadValue {
+                    parameter: "the budget".to_owned(),
+                    value: cost.to_string(),
+                    must: "finite and not negative".to_owned(),
+                }),
+                cost => Ok(Change::Budget { cost: *cost }),
+            },
             Event::Retried { evaluation } => self.reopen(*evaluation),
             Event::Corrected { evaluation, values, missing, cost, design } => {
                 let readings = self.named(values)?;
@@ -606,6 +627,9 @@ impl History {
             }
             Change::Resume { measurement } => {
                 self.pauses.remove(&measurement);
+            }
+            Change::Budget { cost } => {
+                self.budget = Some(BudgetChange { position: self.position, cost });
             }
             Change::Price { measurement, cost } => self.costs[measurement] = cost,
             Change::Amend { wishes } => {

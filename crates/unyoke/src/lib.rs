@@ -52,7 +52,7 @@ pub use config::{
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};
 pub use event::{Event, FORMAT, Header, Pause, Record};
-pub use history::{Evaluation, QueueEntry, Status, Superseded};
+pub use history::{BudgetChange, Evaluation, QueueEntry, Status, Superseded};
 pub use journal::{Journal, MemoryJournal};
 pub use model::{MeasuredValue, ModelNote};
 pub use model_check::{Accuracy, Confidence, LeftOutValue, ModelCheck};

@@ -10,7 +10,7 @@ use crate::design::Design;
 use crate::engine::{Engine, Renewed};
 use crate::error::{Error, JournalError, Result};
 use crate::event::{Event, Pause, Record};
-use crate::history::{Evaluation, History, QueueEntry};
+use crate::history::{BudgetChange, Evaluation, History, QueueEntry};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model_check::ModelCheck;
 use crate::plan::Permission;
@@ -127,6 +127,11 @@ impl<J: Journal> Study<J> {
     /// How many records of the journal it has taken in: the same number, the same state.
     pub fn position(&self) -> u64 {
         self.history.position
+    }
+
+    /// Where its events are.
+    pub fn journal(&self) -> &J {
+        &self.journal
     }
 
     /// What is optimised.
@@ -792,6 +797,17 @@ impl<J: Journal> Study<J> {
         let event =
             || Event::CostChanged { measurement: measurement.to_owned(), cost: cost.clone() };
         self.record(|_| Ok(event()))
+    }
+
+    /// Records that the most that may be spent is another from now on; no limit without a cost. The engine knows
+    /// no budget: programs that run the study follow [`Study::budget_change`].
+    pub fn set_budget(&mut self, cost: Option<f64>) -> Result<()> {
+        self.record(|_| Ok(Event::BudgetChanged { cost }))
+    }
+
+    /// The last change of the budget, if there was one.
+    pub fn budget_change(&self) -> Option<BudgetChange> {
+        self.history.budget
     }
 
     /// Changes what the user wants from now on: which weights matter, in which units, with which

@@ -4,10 +4,9 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use unyoke::{
-    Appraisal, Design, Evaluation, Obstacle, Permission, Problem, Status, Study, Suggestion,
-    Verdict,
+    Appraisal, Design, Obstacle, Permission, Problem, Study, Suggestion, Verdict,
 };
-use unyoke_run::{Limits, Opened, StudyFile, claim_by_hand};
+use unyoke_run::{Limits, Opened, StudyFile, ask_by_hand};
 use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};
 
@@ -143,28 +142,13 @@ fn why_nothing(file: &StudyFile, study: &Study<Store>, only: &[String], fixed: &
 }
 
 /// Asks, in the way of `ask`, for an evaluation that nobody else works on. `None` if none is possible.
-///
-/// A run may take up what was asked for before it is claimed here. Then it is the run's, and
-/// another one is asked for.
 pub(crate) fn ask_and_claim(
     file: &StudyFile,
     opened: &mut Opened,
     ask: impl Fn(&mut Study<Store>, &Limits<'_>) -> unyoke::Result<Option<Suggestion>>,
 ) -> Result<Option<Suggestion>, Failure> {
     let Opened { study, store } = opened;
-    loop {
-        let limits = Limits::new(&file.budget, &file.run, vec![]);
-        let Some(suggestion) = ask(study, &limits)? else { return Ok(None) };
-        let Some(lease) = claim_by_hand(store, suggestion.evaluation)? else { continue };
-        // The run may even be done with it, and have given it back.
-        study.refresh()?;
-        let is_pending =
-            |e: &Evaluation| e.id == suggestion.evaluation && e.status == Status::Pending;
-        if study.evaluations().iter().rev().any(is_pending) {
-            return Ok(Some(suggestion));
-        }
-        store.release(&lease)?;
-    }
+    Ok(ask_by_hand(study, store, (&file.budget, &file.run), ask)?)
 }
 
 pub(crate) fn in_words(

@@ -3,10 +3,10 @@
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 use unyoke::{Cost, Obstacle, Permission, Study};
-use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, is_gone, job_of, now};
-use unyoke_store::{LeaseState, LeaseStatus, Store};
+use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, Working, job_of, now, working};
+use unyoke_store::Store;
 use unyoke_view::{
     Custody, OutputStatus, PendingView, Plan, QueuedView, StatusView, Worker, status,
 };
@@ -86,27 +86,13 @@ fn plan(file: &StudyFile) -> Plan {
 /// Who works on what, by the leases of the study.
 fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
     let layout = Layout::new(&file.runs);
-    let has_owner = |status: &LeaseStatus| {
-        let is_live = matches!(status.state, LeaseState::Live { .. });
-        is_live && !is_gone(&layout, &status.lease.owner).unwrap_or(false)
-    };
-    let worker = |status: LeaseStatus| {
-        let owner = has_owner(&status).then(|| status.lease.owner.clone());
-        let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
-        let since = owner.as_ref().and_then(|_| begun(&layout, evaluation));
+    let worker = |(evaluation, working): (u64, Working)| {
+        let Working { owner, attempt, since } = working;
         let job = job_of(&layout, evaluation);
         (evaluation, Worker { owner, attempt, since, job })
     };
-    let workers = store.leases()?.into_iter().map(worker).collect();
+    let workers = working(&layout, store)?.into_iter().map(worker).collect();
     Ok(Custody { workers, late_results: store.late()?.len(), now: now() })
-}
-
-/// When the last attempt at an evaluation began, if that was on this machine.
-fn begun(layout: &Layout, evaluation: u64) -> Option<u64> {
-    let attempt = layout.attempts(evaluation).ok()?.pop()?;
-    let written = layout.attempt(evaluation, attempt).join("command.json").metadata().ok()?;
-    let begun = written.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(begun.as_secs())
 }
 
 fn in_words(file: &StudyFile, status: &StatusView) -> String {

@@ -5,8 +5,8 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unyoke::{Design, Evaluation, Outcome, Problem, Reading, Status, Study};
-use unyoke_run::{Budget, Opened, StudyFile, release_by_hand};
-use unyoke_store::{LeaseStatus, Store};
+use unyoke_run::{Budget, Entry, Opened, StudyFile, left_out, record_by_hand, release_by_hand};
+use unyoke_store::Store;
 use unyoke_view::{EvaluationStatus, EvaluationView, ReadingView, evaluations};
 
 use crate::arguments::{MINUS, StudyOption};
@@ -106,19 +106,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
     }
     let Opened { mut study, store } = file.open()?;
     let id = arguments.id();
-    let before = find(&study, id).map(|evaluation| evaluation.status.clone());
-    record(arguments, &mut study)?;
-    release_by_hand(&store, id)?;
-    let mut notes = vec![];
-    if before == Some(Status::Withdrawn) {
-        notes.push("it had been withdrawn; its value and its cost count now".to_owned());
-    }
-    if let Some(owner) = owner_of(&store, id)? {
-        notes.push(format!(
-            "{owner} is still working on it; what comes out is kept as a late result and does not \
-             count"
-        ));
-    }
+    let mut notes = record(arguments, &mut study, &store)?;
     if is_over_budget(study.spent(), file.budget.cost) {
         notes.push("the budget is exceeded: nothing more will be asked for".to_owned());
     }
@@ -179,27 +167,38 @@ fn worksheet(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Records what the arguments say.
-fn record(arguments: &Arguments, study: &mut Study<Store>) -> Result<(), Failure> {
+/// Records what the arguments say; returns what to know about it.
+fn record(
+    arguments: &Arguments,
+    study: &mut Study<Store>,
+    store: &Store,
+) -> Result<Vec<String>, Failure> {
     let id = arguments.id();
     if find(study, id).is_none() {
         return Err(unknown(study, id));
     }
+    let entry = entry(arguments, study)?;
+    record_by_hand(study, store, id, entry).map_err(|error| match error {
+        unyoke_run::Error::Study(error) => advised(arguments, study, error),
+        other => other.into(),
+    })
+}
+
+/// What the arguments say.
+fn entry(arguments: &Arguments, study: &Study<Store>) -> Result<Entry, Failure> {
     if arguments.withdraw {
-        return Ok(study.withdraw(id)?);
+        return Ok(Entry::Withdrawal);
     }
     if arguments.retract {
-        let reason = arguments.values.join(" ");
-        let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
-        return study.retract(id, reason).map_err(|error| advised(arguments, study, error));
+        let reason = Some(arguments.values.join(" ")).filter(|reason| !reason.is_empty());
+        return Ok(Entry::Retraction(reason));
     }
     let outcome = outcome(arguments, study)?;
-    let recorded = match (arguments.correct, arguments.replace) {
-        (true, _) => study.correct(id, outcome),
-        (_, true) => study.replace_failure(id, outcome),
-        _ => study.tell(id, outcome),
-    };
-    recorded.map_err(|error| advised(arguments, study, error))
+    Ok(match (arguments.correct, arguments.replace) {
+        (true, _) => Entry::Correction(outcome),
+        (_, true) => Entry::InPlaceOfFailure(outcome),
+        _ => Entry::Result(outcome),
+    })
 }
 
 /// Which evaluations there are.
@@ -303,8 +302,7 @@ fn values(
         named.push(name);
         outcome = outcome.value(name, reading(value)?);
     }
-    let names = evaluation.outputs.iter().map(|output| problem.outputs[*output].name.as_str());
-    let left_out: Vec<&str> = names.filter(|name| !named.contains(name)).collect();
+    let left_out = left_out(problem, evaluation, |name| named.contains(&name));
     // What has a value keeps it when it is corrected.
     let is_known = arguments.correct && matches!(evaluation.status, Status::Completed(_));
     match &arguments.missing {
@@ -384,12 +382,6 @@ fn result_in_words(shown: &EvaluationView) -> String {
 
 fn find(study: &Study<Store>, id: u64) -> Option<&Evaluation> {
     study.evaluations().iter().find(|evaluation| evaluation.id == id)
-}
-
-/// Who else works on an evaluation.
-fn owner_of(store: &Store, evaluation: u64) -> Result<Option<String>, Failure> {
-    let live = |status: &LeaseStatus| status.is_live() && status.lease.evaluation == evaluation;
-    Ok(store.leases()?.into_iter().find(live).map(|status| status.lease.owner))
 }
 
 #[cfg(test)]

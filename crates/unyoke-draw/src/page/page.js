@@ -13,12 +13,17 @@
   // Everything by what it stands for, and rows by their names.
   const things = new Map();
   const rows = new Map();
-  for (const element of all("[data-key]")) {
-    const key = element.dataset.key;
-    if (!things.has(key)) things.set(key, []);
-    things.get(key).push(element);
+  function collect() {
+    things.clear();
+    rows.clear();
+    for (const element of all("[data-key]")) {
+      const key = element.dataset.key;
+      if (!things.has(key)) things.set(key, []);
+      things.get(key).push(element);
+    }
+    for (const row of all("tr[data-row]")) if (!rows.has(row.dataset.row)) rows.set(row.dataset.row, row);
+    for (const row of all("tr[data-key]")) row.tabIndex = 0;
   }
-  for (const row of all("tr[data-row]")) if (!rows.has(row.dataset.row)) rows.set(row.dataset.row, row);
 
   // What a row says: its head and cells, as pairs.
   function cells(row) {
@@ -140,7 +145,6 @@
       toggle(row.dataset.key, event.ctrlKey || event.metaKey || event.shiftKey);
     }
   });
-  for (const row of all("tr[data-key]")) row.tabIndex = 0;
 
   // Lists: a click on a head sorts, words filter.
   function number(text) {
@@ -152,7 +156,7 @@
     const [x, y] = [number(a), number(b)];
     return isNaN(x) || isNaN(y) ? a.localeCompare(b, undefined, { numeric: true }) : x - y;
   }
-  for (const box of all(".list")) {
+  function prepareList(box) {
     const body = box.querySelector("tbody");
     const listed = Array.from(body.rows);
     all("thead th", box).forEach((head, column) => {
@@ -194,9 +198,9 @@
   }
 
   // Sliders of preference: the row with the largest weighted sum of its shares.
-  for (const chooser of all(".chooser")) {
+  function prepareChooser(chooser) {
     const choices = all("tr[data-shares]", chooser.closest("section"));
-    if (choices.length === 0) continue;
+    if (choices.length === 0) return;
     const sliders = all("input", chooser);
     const outputs = all("output", chooser);
     const answer = chooser.querySelector(".choice");
@@ -218,4 +222,20 @@
     chooser.hidden = false;
     choose(true);
   }
+
+  // Whatever is new on the page, also after parts of it were replaced: then somebody says so.
+  const prepared = new WeakSet();
+  function prepare() {
+    collect();
+    const fresh = (selector) => all(selector).filter((element) => !prepared.has(element));
+    for (const [selector, work] of [[".list", prepareList], [".chooser", prepareChooser]]) {
+      for (const element of fresh(selector)) {
+        prepared.add(element);
+        work(element);
+      }
+    }
+    select(Array.from(chosen).filter((key) => things.has(key)), true);
+  }
+  document.addEventListener("unyoke:changed", prepare);
+  prepare();
 })();

@@ -14,6 +14,8 @@ const SLACK: f64 = 1e-9;
 #[derive(Debug, Clone)]
 pub struct Limits<'a> {
     budget: &'a Budget,
+    /// The most that may be spent.
+    most: Option<f64>,
     run: &'a RunSettings,
     /// For each evaluation that runs here, its measurement.
     running: Vec<usize>,
@@ -35,13 +37,20 @@ pub fn now() -> u64 {
 impl<'a> Limits<'a> {
     /// Limits of a program that runs an evaluation of each measurement listed in `running`.
     pub fn new(budget: &'a Budget, run: &'a RunSettings, running: Vec<usize>) -> Self {
-        Self { budget, run, running, trials: None, only: &[], now: Some(now()), too_long: vec![] }
+        let (most, now) = (budget.cost, Some(now()));
+        Self { budget, most, run, running, trials: None, only: &[], now, too_long: vec![] }
     }
 
     /// The same without these measurements, which would not end in time.
     #[must_use]
     pub fn without(self, too_long: Vec<usize>) -> Self {
         Self { too_long, ..self }
+    }
+
+    /// The same where so much may be spent, whatever the budget says.
+    #[must_use]
+    pub(super) fn spending(self, most: Option<f64>) -> Self {
+        Self { most, ..self }
     }
 
     /// The same where commands are run, which may be broken. The evaluations in `by_hand` say nothing
@@ -168,7 +177,7 @@ impl<'a> Limits<'a> {
 
     /// Whether the budget pays for these, and if that depends on the design, up to which cost.
     fn affordable<J: Journal>(&self, study: &Study<J>, measurements: &[usize]) -> Permission {
-        let Some(budget) = self.budget.cost else { return Permission::Granted };
+        let Some(budget) = self.most else { return Permission::Granted };
         let named = measurements.iter().map(|m| &study.problem().measurements[*m].name);
         let costs: Vec<&Cost> = named.filter_map(|name| study.cost(name).ok()).collect();
         let constant = |cost: &&Cost| match cost {

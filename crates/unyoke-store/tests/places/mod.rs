@@ -49,7 +49,7 @@ pub(crate) fn measured(evaluation: u64, value: f64) -> Record {
 
 /// The same as the first version wrote it.
 pub(crate) fn told(evaluation: u64, value: f64) -> Record {
-    Record { format: 1, event: Event::Told { evaluation, value } }
+    Record { format: 1, ..Event::Told { evaluation, value }.into() }
 }
 
 /// Number and writer of a [`record`].

@@ -78,6 +78,38 @@ fn trade_off(data: &TradeOffs, [i, j]: [usize; 2]) -> Picture {
     Picture::new(sheet.canvas, &format!("The front and what was measured: {a} against {b}"))
 }
 
+/// The same with what was measured alone, on the same axes: those of the measured front are filled.
+pub fn measured_figure(data: &TradeOffs, is_best: impl Fn(&MeasuredMark) -> bool) -> Vec<Picture> {
+    let count = data.objectives.len();
+    let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
+    let picture = |[i, j]: [usize; 2]| {
+        let axis = |k: usize| Axis::new(&data.objectives[k].name, range(data, k), 5);
+        let legend = Legend {
+            entries: vec![
+                Entry::marker("measured front", (Marker::Diamond, 3.2, confirmed())),
+                Entry::marker("measured", (Marker::Diamond, 2.4, measured())),
+            ],
+        };
+        let mut sheet = sheet(panel("", axis(i), axis(j)), [WIDTH, 0.75 * WIDTH], &legend);
+        sheet.fill(0, |canvas, frame| {
+            for wanted in [false, true] {
+                for one in data.measured.iter().filter(|one| is_best(one) == wanted) {
+                    let at = frame.place([one.values[i], one.values[j]]);
+                    let (radius, brush) =
+                        if wanted { (3.2, confirmed()) } else { (2.2, measured()) };
+                    canvas.marked(&one.mark, Some(at), |c| {
+                        Marker::Diamond.draw(c, at, radius, &brush);
+                    });
+                }
+            }
+        });
+        let [a, b] = [i, j].map(|k| data.objectives[k].name.as_str());
+        Picture::new(sheet.canvas, &format!("What was measured: {a} against {b}"))
+    };
+    let pairs = pairs.take(MOST_PAIRS).filter(|_| !data.measured.is_empty());
+    pairs.map(picture).collect()
+}
+
 /// All pairs of objectives in one picture; nothing with one objective.
 pub fn trade_offs_sheet(data: &TradeOffs) -> Option<Picture> {
     let count = data.objectives.len();

@@ -12,61 +12,67 @@ pub(super) const LISTED: usize = 2000;
 
 /// The keys of designs.
 pub(super) struct Marks {
-    keys: HashMap<String, usize>,
     /// The last evaluation at each design, by its key.
-    last: HashMap<usize, u64>,
+    last: HashMap<String, u64>,
     /// The first evaluation that is listed.
     first: u64,
 }
 
 impl Marks {
     pub(super) fn new(report: &StudyReport) -> Self {
-        let (mut keys, mut last) = (HashMap::new(), HashMap::new());
-        let mut key = |design: &Design| {
-            let next = keys.len() + 1;
-            *keys.entry(design.to_string()).or_insert(next)
-        };
-        for point in report.front.iter().flat_map(|front| &front.points) {
-            key(&point.design);
-        }
-        for evaluation in &report.evaluations {
-            last.insert(key(&evaluation.design), evaluation.evaluation);
-        }
+        let all = report.evaluations.iter();
+        let last = all.map(|e| (design_key(&e.design), e.evaluation)).collect();
         let first = listed(&report.evaluations).first().map_or(0, |first| first.evaluation);
-        Self { keys, last, first }
-    }
-
-    fn key(&self, design: &Design) -> String {
-        self.keys.get(&design.to_string()).map_or_else(String::new, |key| format!("d{key}"))
+        Self { last, first }
     }
 
     /// A design of the front, by its place in the table.
     pub(super) fn of_front(&self, design: &Design, place: usize) -> Mark {
-        Mark::new(self.key(design), format!("p{}", place + 1))
+        Mark::new(design_key(design), format!("p{}", place + 1))
     }
 
     /// A design that was measured, by its place in the table.
     pub(super) fn of_measured(&self, design: &Design, place: usize) -> Mark {
-        Mark::new(self.key(design), format!("m{}", place + 1))
+        Mark::new(design_key(design), format!("m{}", place + 1))
     }
 
     /// The last evaluation at a design; nothing if it is not listed.
     pub(super) fn of_last(&self, design: &Design) -> Mark {
-        let key = self.keys.get(&design.to_string());
-        let last = key.and_then(|key| self.last.get(key));
+        let last = self.last.get(&design_key(design));
         last.map_or_else(Mark::default, |last| self.of_evaluation(*last, design))
     }
 
     /// An evaluation; nothing if it is not listed.
     pub(super) fn of_evaluation(&self, evaluation: u64, design: &Design) -> Mark {
         match evaluation >= self.first {
-            true => Mark::new(self.key(design), format!("e{evaluation}")),
+            true => Mark::new(design_key(design), format!("e{evaluation}")),
             false => Mark::default(),
         }
     }
 }
 
+/// The key of a design. It depends on nothing else, so that a selected design stays selected when a page is made anew.
+pub fn design_key(design: &Design) -> String {
+    // FNV-1a, whose figures are fixed: keys must agree between versions of a page.
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = design.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("d{hash:016x}")
+}
+
 /// The evaluations that are listed.
 pub(super) fn listed(evaluations: &[EvaluationView]) -> &[EvaluationView] {
     &evaluations[evaluations.len().saturating_sub(LISTED)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_a_design_depends_on_its_values_alone() {
+        let design = Design::new().with("x", 0.5);
+        assert_eq!(design_key(&design), design_key(&Design::new().with("x", 0.5)));
+        assert_ne!(design_key(&design), design_key(&Design::new().with("x", 0.25)));
+        assert!(design_key(&design).starts_with('d') && design_key(&design).len() == 17);
+    }
 }

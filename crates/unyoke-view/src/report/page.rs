@@ -206,7 +206,17 @@ impl StudyReport {
                  design itself (circle). The parameters that change it most come first.{line}",
                 output.title()
             );
-            figures(&caption, self.effects_pictures(output))
+            let pair = view.contours.iter().find(|contour| contour.output == output.name);
+            let pictures = pair.map(|pair| self.contour_pictures(pair)).unwrap_or_default();
+            let [x, y] =
+                pair.map_or(["", ""], |pair| pair.parameters.each_ref().map(String::as_str));
+            let together = format!(
+                "{} as {x} and {y} vary together, and how uncertain that is. All other parameters are as in the \
+                 design (circle).",
+                output.title()
+            );
+            let slices = figures(&caption, self.effects_pictures(output));
+            slices.into_iter().chain(figures(&together, pictures))
         };
         Some(Section {
             heading: "What each parameter does".into(),

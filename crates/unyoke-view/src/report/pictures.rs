@@ -4,14 +4,14 @@ use unyoke::{Parameter, Scale, Value};
 use unyoke_draw::{Mark, Picture};
 
 use super::StudyReport;
-use super::marks::Marks;
-use crate::effects::{EffectView, SlicePoint};
+use super::marks::{Marks, design_key};
+use crate::effects::{ContourView, EffectView, SlicePoint};
 use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::figures::{
-    Arrival, Arrivals, Coordinate, EffectPanel, EffectPoint, FrontMark, Line, MeasuredMark,
-    Payment, Places, Predicted, PredictedValue, Quantity, Spread, TradeOffs, designs_figure,
-    effects_figure, predictions_figure, progress_figure, spending_figure, trade_offs_figure,
-    trade_offs_sheet, values_figure,
+    Arrival, Arrivals, ContourPanel, Coordinate, EffectPanel, EffectPoint, FrontMark, Line,
+    MeasuredMark, Payment, Places, Predicted, PredictedValue, Quantity, Spread, TradeOffs,
+    contour_figure, designs_figure, effects_figure, measured_figure, predictions_figure,
+    progress_figure, spending_figure, trade_offs_figure, trade_offs_sheet, values_figure,
 };
 use crate::front::{FrontView, PointView};
 use crate::output::OutputView;
@@ -78,6 +78,22 @@ impl StudyReport {
         trade_offs_figure(&trade_offs(front, |name| self.is_log(name), mark, measured.collect()))
     }
 
+    /// What was measured of all objectives, on the axes of the front; nothing without such designs.
+    pub fn measured_front_pictures(&self) -> Vec<Picture> {
+        let Some((front, best)) = self.front.as_ref().zip(self.measured_front.as_ref()) else {
+            return vec![];
+        };
+        let marks = Marks::new(self);
+        let measured = self.measured.iter().map(|one| MeasuredMark {
+            mark: marks.of_last(&one.design),
+            values: one.values.clone(),
+        });
+        let best: Vec<String> = best.points.iter().map(|point| design_key(&point.design)).collect();
+        let mark = |point: &PointView, place: usize| marks.of_front(&point.design, place);
+        let data = trade_offs(front, |name| self.is_log(name), mark, measured.collect());
+        measured_figure(&data, |one| best.contains(&one.mark.key))
+    }
+
     /// The designs of the front side by side; nothing without values.
     pub fn designs_pictures(&self) -> Vec<Picture> {
         let Some(points) = self.front.as_ref().map(FrontView::sorted) else { return vec![] };
@@ -107,6 +123,33 @@ impl StudyReport {
             own.iter().take(MOST_EFFECTS).filter_map(|effect| self.effect_panel(effect)).collect();
         let quantity = Quantity { name: output.name.clone(), is_log };
         effects_figure(&quantity, output.wish.at_most.or(output.wish.at_least), &panels)
+    }
+
+    /// What two parameters together do to an output: what is expected, and its standard deviation.
+    pub fn contour_pictures(&self, view: &ContourView) -> Vec<Picture> {
+        let is_log = |name: &String| {
+            let own = self.parameters.iter().find(|parameter| parameter.name() == name);
+            own.is_some_and(|parameter| match parameter {
+                Parameter::Continuous { scale, .. } | Parameter::Integer { scale, .. } => {
+                    *scale == Scale::Log
+                }
+                Parameter::Categorical { .. } => false,
+            })
+        };
+        let quantity = |name: &String| Quantity { name: name.clone(), is_log: is_log(name) };
+        let design = self.effects.as_ref().map(|effects| &effects.design);
+        let value = |name: &String| design?.get(name)?.as_f64();
+        let [x, y] = &view.parameters;
+        let panel = |title: String, field: &[Option<f64>]| ContourPanel {
+            title,
+            parameters: [quantity(x), quantity(y)],
+            values: view.values.clone(),
+            field: field.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+            here: value(x).zip(value(y)).map(|(x, y)| [x, y]),
+        };
+        let expected = panel(format!("{}, expected", view.output), &view.means);
+        let deviation = panel(format!("{}, standard deviation", view.output), &view.sds);
+        [expected, deviation].iter().filter_map(contour_figure).collect()
     }
 
     fn effect_panel(&self, effect: &EffectView) -> Option<EffectPanel> {

@@ -285,13 +285,13 @@ fn whoever_causes_a_contradiction_learns_what_to_change() {
 
 #[test]
 fn newer_formats_are_refused_and_older_ones_are_not() {
-    let newer = |event| Record { format: FORMAT + 1, event };
+    let newer = |event| Record { format: FORMAT + 1, ..Record::from(event) };
     let refusal = Error::Format { found: FORMAT + 1, known: FORMAT };
     assert_eq!(History::replay(&[newer(created())]), Err(refusal.clone()));
     let mut history = after([asked(0, "f", 0.5)]);
     assert_eq!(history.apply(&newer(told(0, 1.0))), Err(refusal));
     assert_eq!(history.evaluations[0].status, Status::Pending);
-    let older = Record { format: 0, event: told(0, 1.0) };
+    let older = Record { format: 0, ..Record::from(told(0, 1.0)) };
     assert_eq!(history.apply(&older), Ok(()));
 }
 

@@ -1,0 +1,1 @@
+../../unyoke-draw/src/page/page.js
