@@ -98,9 +98,11 @@ fn a_study_of_format_1_goes_on_in_the_format_of_today() {
 /// Change nothing in it.
 const FORMAT_2: &str = include_str!("golden/study-format-2.jsonl");
 
-/// Whatever users can say about their wishes since, a study that says nothing goes on as it did.
+/// Whatever users can say about their wishes since, a study that says nothing goes on as it did. Not to the
+/// bit any more: since climbs go in rounds and designs are screened together, the same maximum is found
+/// from other starts.
 #[test]
-fn a_study_of_format_2_suggests_bit_for_bit_what_it_suggested() {
+fn a_study_of_format_2_suggests_what_it_suggested() {
     let records: Vec<Record> =
         FORMAT_2.lines().map(|text| serde_json::from_str(text).unwrap()).collect();
     assert!(records.iter().all(|record| record.format == 2));
@@ -117,7 +119,11 @@ fn a_study_of_format_2_suggests_bit_for_bit_what_it_suggested() {
         let mut journal = MemoryJournal::default();
         journal.append(0, &records[..i]).unwrap();
         let suggestion = Study::open(journal).unwrap().suggest().unwrap();
-        assert_eq!((&suggestion.design, &suggestion.measurement), (design, measurement));
+        assert_eq!(&suggestion.measurement, measurement);
+        for (name, range) in [("span", 8.0), ("chord", 0.8)] {
+            let [found, then] = [&suggestion.design, design].map(|d| d.real(name).unwrap());
+            assert!((found - then).abs() < 1e-3 * range, "{i}: {name} {found}, not {then}");
+        }
     }
     assert!(searched >= 9);
 }
