@@ -16,6 +16,8 @@
 
 use crate::error::{Error, Result, check_finite, check_shape};
 use crate::normal;
+use crate::simd::{exp, vectorised};
+use std::ops::Range;
 
 /// The order of lines by slope, which many vectors of intercepts can share.
 ///
@@ -105,13 +107,18 @@ impl Line {
 /// The order by intercept of lines that stay where they are, which many vectors of slopes can share.
 /// One more line, the last, comes with each of them.
 ///
-/// Lines that matter are found in one pass from the highest down, without sorting by slope.
+/// Lines that matter are found in one pass from the highest down, without sorting by slope; see
+/// [`Envelopes`].
 #[derive(Debug, Clone, Default)]
 pub struct HeightOrder {
-    /// Numbers and intercepts, highest first.
-    lines: Vec<(usize, f64)>,
+    /// Numbers of the lines, highest first.
+    numbers: Vec<u32>,
+    /// Their intercepts in that order.
+    heights: Vec<f64>,
     /// Magnitude of the intercepts.
     size: u64,
+    /// Number of the last line.
+    own: usize,
 }
 
 /// Slopes of lines, found to be finite.
@@ -126,53 +133,259 @@ pub struct Slopes<'a> {
 impl<'a> Slopes<'a> {
     /// Fails unless all of them are finite.
     pub fn new(values: &'a [f64]) -> Result<Self> {
-        let size = magnitude(values);
-        if size >= f64::INFINITY.to_bits() {
+        let Extremes { least, most, is_finite } = extremes(values);
+        if !is_finite {
             check_finite("slopes of the lines", values)?;
         }
-        let least = values.iter().fold(f64::INFINITY, |least, v| least.min(*v));
-        let most = values.iter().fold(f64::NEG_INFINITY, |most, v| most.max(*v));
+        let size = if values.is_empty() { 0 } else { magnitude(&[least, most]) };
         Ok(Self { values, scale: unit_scale(size), least, most })
     }
+}
+
+/// The least and the largest of some numbers, and whether all are numbers.
+struct Extremes {
+    least: f64,
+    most: f64,
+    is_finite: bool,
+}
+
+fn extremes(values: &[f64]) -> Extremes {
+    const LANES: usize = 8;
+    vectorised(
+        #[inline(always)]
+        || {
+            let (mut least, mut most) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+            let mut nothing = [0.0; LANES];
+            let mut take = |i: usize, v: f64| {
+                least[i] = if v < least[i] { v } else { least[i] };
+                most[i] = if v > most[i] { v } else { most[i] };
+                nothing[i] += 0.0 * v;
+            };
+            let chunks = values.chunks_exact(LANES);
+            chunks.remainder().iter().enumerate().for_each(|(i, v)| take(i, *v));
+            for chunk in chunks {
+                (0..LANES).for_each(|i| take(i, chunk[i]));
+            }
+            Extremes {
+                least: least.iter().fold(f64::INFINITY, |a, b| a.min(*b)),
+                most: most.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)),
+                is_finite: nothing.iter().sum::<f64>() == 0.0,
+            }
+        },
+    )
 }
 
 impl HeightOrder {
     /// Sorts all lines but the last by their intercepts, which must be finite.
     pub fn new(intercepts: &[f64]) -> Result<Self> {
         check_finite("intercepts of the lines", intercepts)?;
-        let mut lines: Vec<(usize, f64)> = intercepts.iter().copied().enumerate().collect();
+        let mut lines: Vec<(u32, f64)> = (0..).zip(intercepts.iter().copied()).collect();
         lines.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Ok(Self { lines, size: magnitude(intercepts) })
+        let (numbers, heights) = lines.into_iter().unzip();
+        Ok(Self { numbers, heights, size: magnitude(intercepts), own: intercepts.len() })
     }
 
-    /// The gain of the sorted lines and a last one with intercept `own`, slopes times `factor` ≥ 0.
+    /// Without the lines that lie below another one wherever |Z| ≤ `reach`, whatever the slopes are:
+    /// `gap` bounds the difference of the slopes of two lines, squared, factor included.
     ///
-    /// The same as [`SlopeOrder::gain`], to the last bit, unless intercepts differ by more than 300
-    /// orders of magnitude: then another one of parallel lines may be said to be on the envelope.
-    ///
-    /// ```
-    /// use unyoke_math::envelope::{Envelope, HeightOrder, Slopes};
-    ///
-    /// // max(0, Z) has expectation φ(0).
-    /// let order = HeightOrder::new(&[0.0])?;
-    /// let gain = order.gain(0.0, Slopes::new(&[0.0, 1.0])?, 1.0, &mut Envelope::default())?;
-    /// assert!((gain.value() - 0.398_942_280_401_432_7).abs() < 1e-15);
-    /// # Ok::<(), unyoke_math::Error>(())
-    /// ```
-    pub fn gain(
-        &self,
+    /// What a line that is left out would have added to the gain is less than its gap times
+    /// f(−`reach`). The last line stays in any case.
+    pub fn within_reach(&self, reach: f64, gap: impl Fn(usize, usize) -> f64) -> Self {
+        let mut kept: Vec<usize> = vec![];
+        for (place, (&number, height)) in self.numbers.iter().zip(&self.heights).enumerate() {
+            let hides = |other: &usize| {
+                let lead = (self.heights[*other] - height) / reach;
+                lead * lead > gap(self.numbers[*other] as usize, number as usize)
+            };
+            if !kept.iter().any(hides) {
+                kept.push(place);
+            }
+        }
+        Self {
+            numbers: kept.iter().map(|place| self.numbers[*place]).collect(),
+            heights: kept.iter().map(|place| self.heights[*place]).collect(),
+            size: self.size,
+            own: self.own,
+        }
+    }
+
+    fn line(&self, place: usize, slopes: &[f64]) -> Line {
+        let number = self.numbers[place] as usize;
+        Line { number, height: self.heights[place], slope: slopes[number] }
+    }
+}
+
+/// Envelopes of several families of lines, and the sum of their gains. Buffers are reused.
+///
+/// Break points of all families are valued in one vector loop, in units of e^(log_scale) with the
+/// smallest c² of them all: what a family adds that is too small for that is too small for the sum.
+///
+/// ```
+/// use unyoke_math::envelope::{Envelopes, HeightOrder, Slopes};
+///
+/// // max(0, Z) has expectation φ(0).
+/// let order = HeightOrder::new(&[0.0])?;
+/// let mut envelopes = Envelopes::default();
+/// envelopes.add(&order, 0.0, Slopes::new(&[0.0, 1.0])?, 1.0)?;
+/// assert!((envelopes.gain().value() - 0.398_942_280_401_432_7).abs() < 1e-15);
+/// # Ok::<(), unyoke_math::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Envelopes {
+    envelope: Envelope,
+    reach: f64,
+    /// For each family, where its lines begin, and the number of its last line.
+    families: Vec<(usize, usize)>,
+    /// Lines on the envelopes, family after family, by increasing slope.
+    lines: Vec<usize>,
+    /// Break points after each line; after the last of a family none, at infinity.
+    breaks: Vec<f64>,
+    /// Half of by how much the slope rises there.
+    rises: Vec<f64>,
+    /// φ(c)/e^(log_scale) there.
+    densities: Vec<f64>,
+    /// What each adds to the sum.
+    excesses: Vec<f64>,
+}
+
+/// The derivative of a sum of gains in one line of one family, in units of its e^(log_scale).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FamilyGradient {
+    /// Which family, in the order in which they were added.
+    pub family: usize,
+    /// Which line of it.
+    pub line: usize,
+    /// In its slope, after multiplication by the factor.
+    pub slope: f64,
+    /// In its intercept, if it is the last line of the family; no other one can move.
+    pub own_intercept: f64,
+}
+
+impl Default for Envelopes {
+    fn default() -> Self {
+        Self {
+            envelope: Envelope::default(),
+            reach: f64::INFINITY,
+            families: vec![],
+            lines: vec![],
+            breaks: vec![],
+            rises: vec![],
+            densities: vec![],
+            excesses: vec![],
+        }
+    }
+}
+
+impl Envelopes {
+    /// Forgets all families. In those that follow, lines need not be found that are below the highest
+    /// one wherever |Z| ≤ `reach`: each of them would add less to the gain than the difference of the
+    /// slopes times f(−`reach`).
+    pub fn start(&mut self, reach: f64) {
+        self.reach = reach;
+        self.families.clear();
+        self.lines.clear();
+        self.breaks.clear();
+        self.rises.clear();
+    }
+
+    /// Adds the sorted lines and a last one with intercept `own`, slopes times `factor` ≥ 0.
+    pub fn add(
+        &mut self,
+        order: &HeightOrder,
         own: f64,
         slopes: Slopes<'_>,
         factor: f64,
-        envelope: &mut Envelope,
-    ) -> Result<Gain> {
-        check_shape("slopes of the lines", self.lines.len() + 1, slopes.values.len())?;
+    ) -> Result<()> {
+        check_shape("slopes of the lines", order.own + 1, slopes.values.len())?;
         check_finite("intercepts of the lines", &[own])?;
         check_factor(factor)?;
-        envelope.climb_stairs(&self.lines, own, slopes);
-        let scale = unit_scale(self.size.max(magnitude(&[own])));
-        envelope.build(slopes.scale, scale);
-        Ok(envelope.gain(factor))
+        let reach = if self.reach.is_finite() { self.reach * factor } else { f64::INFINITY };
+        self.envelope.climb_stairs(order, own, slopes, reach);
+        let scale = unit_scale(order.size.max(magnitude(&[own])));
+        self.envelope.build(slopes.scale, scale);
+        self.families.push((self.lines.len(), order.own));
+        let kept = &self.envelope.kept;
+        for pair in kept.windows(2) {
+            self.lines.push(pair[0].number);
+            let rise = half_rise(pair, factor);
+            self.rises.push(rise);
+            self.breaks.push(crossing(pair, rise));
+        }
+        self.lines.extend(kept.last().map(|line| line.number));
+        self.rises.push(0.0);
+        self.breaks.push(f64::INFINITY);
+        Ok(())
+    }
+
+    /// The sum of the gains.
+    pub fn gain(&mut self) -> Gain {
+        let Self { breaks, rises, densities, excesses, .. } = self;
+        densities.clear();
+        let nearest = breaks.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
+        if nearest > FARTHEST {
+            return Gain { scaled: 0.0, log_scale: 0.0 };
+        }
+        densities.resize(breaks.len(), 0.0);
+        excesses.resize(breaks.len(), 0.0);
+        vectorised(
+            #[inline(always)]
+            || {
+                let terms =
+                    densities.iter_mut().zip(excesses.iter_mut()).zip(&*breaks).zip(&*rises);
+                for (((density, excess), c), rise) in terms {
+                    let c = c.abs().min(FARTHEST);
+                    // (c² − nearest²)/2 without cancellation.
+                    let exponent = 0.5 * (c - nearest) * (c + nearest);
+                    *density = FRAC_1_SQRT_TAU * exp(-exponent);
+                    *excess = 2.0 * (rise * (*density * normal::tail_excess_ratio_of_positive(c)));
+                }
+            },
+        );
+        Gain { scaled: excesses.iter().sum(), log_scale: -0.5 * nearest * nearest }
+    }
+
+    /// Derivatives of the last gain in the lines of all families.
+    pub fn gradient(&self) -> impl Iterator<Item = FamilyGradient> + '_ {
+        // Without break points that matter there is no gain and no gradient.
+        let families = if self.densities.is_empty() { &[][..] } else { &self.families };
+        families.iter().enumerate().flat_map(move |(family, &(start, own))| {
+            let end = self.families.get(family + 1).map_or(self.lines.len(), |next| next.0);
+            (start..end).map(move |i| {
+                let left = (i > start).then(|| i - 1);
+                let density = |at: usize| self.densities[at];
+                let line = self.lines[i];
+                FamilyGradient {
+                    family,
+                    line,
+                    slope: left.map_or(0.0, density) - density(i),
+                    own_intercept: match line == own {
+                        true => self.beyond(i) - left.map_or(0.0, |left| self.beyond(left)),
+                        false => 0.0,
+                    },
+                }
+            })
+        })
+    }
+
+    /// What a break point contributes to the derivatives in the intercepts beside it.
+    fn beyond(&self, at: usize) -> f64 {
+        Side::new(self.breaks[at], self.densities[at]).beyond
+    }
+}
+
+/// Half of by how much the slope rises from one line to the next.
+#[inline(always)]
+fn half_rise(pair: &[Line], factor: f64) -> f64 {
+    // Halves of differences cannot overflow.
+    factor * (0.5 * pair[1].slope - 0.5 * pair[0].slope)
+}
+
+/// Where two lines cross.
+#[inline(always)]
+fn crossing(pair: &[Line], half_rise: f64) -> f64 {
+    match half_rise > 0.0 {
+        true => (0.5 * pair[0].height - 0.5 * pair[1].height) / half_rise,
+        false => f64::INFINITY,
     }
 }
 
@@ -284,7 +497,18 @@ impl Envelope {
     /// (a₁ − a₂)/(b₂ − b₁), which is decided without dividing. Multiplying all slopes by a positive
     /// factor changes nothing here.
     fn build(&mut self, slope_scale: f64, scale: f64) {
-        let scaled = |line: &Line| (scale * line.height, slope_scale * line.slope);
+        // Where no product can over- or underflow, powers of two change nothing.
+        const ORDINARY: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+        match ORDINARY.contains(&slope_scale) && ORDINARY.contains(&scale) {
+            true => self.build_from(|line| (line.height, line.slope)),
+            false => self.build_from(|line| (scale * line.height, slope_scale * line.slope)),
+        }
+        self.lines.clear();
+        self.lines.extend(self.kept.iter().map(|line| line.number));
+    }
+
+    #[inline(always)]
+    fn build_from(&mut self, scaled: impl Fn(&Line) -> (f64, f64)) {
         self.kept.clear();
         for line in &self.promising {
             let (a2, b2) = scaled(line);
@@ -306,8 +530,6 @@ impl Envelope {
             }
             self.kept.push(*line);
         }
-        self.lines.clear();
-        self.lines.extend(self.kept.iter().map(|line| line.number));
     }
 
     /// Passes over most lines cheaply: where Z > 0 the maximum is the highest line or a steeper
@@ -347,51 +569,32 @@ impl Envelope {
     /// Finds the same lines without sorting by slope. From the highest line down, a line matters
     /// where Z > 0 if it is steeper than all before it, and where Z < 0 if it is less steep; of lines
     /// equally high, only the last or the first by slope does.
-    fn climb_stairs(&mut self, sorted: &[(usize, f64)], own: f64, slopes: Slopes<'_>) {
-        let Slopes { values, least, most, .. } = slopes;
-        let line =
-            |&(number, height): &(usize, f64)| Line { number, height, slope: values[number] };
-        let own = Line { number: sorted.len(), height: own, slope: values[sorted.len()] };
-        let (higher, lower) = sorted.split_at(sorted.partition_point(|(_, h)| *h >= own.height));
-        let mut lines = higher.iter().map(line).chain([own]).chain(lower.iter().map(line));
+    ///
+    /// Nor does a line matter that is below the highest by more than `reach` times the difference of
+    /// their slopes.
+    fn climb_stairs(&mut self, order: &HeightOrder, own: f64, slopes: Slopes<'_>, reach: f64) {
+        let own = Line { number: order.own, height: own, slope: slopes.values[order.own] };
+        let split = order.heights.partition_point(|height| *height >= own.height);
+        let top = if split > 0 { order.line(0, slopes.values) } else { own };
         let [steeper, flatter] = &mut self.stairs;
         steeper.clear();
         flatter.clear();
-        let Some(mut top) = lines.next() else { return };
-        let (mut last, mut first) = (top, top);
-        // Below this no line matters: the steepest and the least steep are found.
-        let mut bottom = f64::NEG_INFINITY;
-        for line in lines {
-            if line.height < bottom {
-                break;
-            }
-            if line.is_after(&last) {
-                if steeper.last().is_some_and(|end| end.height == line.height) {
-                    steeper.pop();
-                }
-                steeper.push(line);
-                last = line;
-            } else if first.is_after(&line) {
-                if line.height == top.height {
-                    // The first by slope of the highest ones is the top.
-                    if steeper.is_empty() {
-                        steeper.push(top);
-                    }
-                    top = line;
-                } else {
-                    if flatter.last().is_some_and(|end| end.height == line.height) {
-                        flatter.pop();
-                    }
-                    flatter.push(line);
-                }
-                first = line;
-            } else {
-                continue;
-            }
-            if last.slope >= most && first.slope <= least {
-                bottom = line.height;
-            }
+        let mut stairs = Stairs {
+            steeper,
+            flatter,
+            top,
+            last: top,
+            first: top,
+            bottom: f64::NEG_INFINITY,
+            per_height: reach.recip(),
+            most_rise: (slopes.most - top.slope).max(top.slope - slopes.least),
+        };
+        if split > 0 {
+            stairs.descend(order, 1..split, &slopes);
+            stairs.take(own, &slopes);
         }
+        stairs.descend(order, split..order.heights.len(), &slopes);
+        let top = stairs.top;
         self.promising.clear();
         self.promising.extend(flatter.iter().rev());
         self.promising.push(top);
@@ -401,14 +604,8 @@ impl Envelope {
     fn gain(&mut self, factor: f64) -> Gain {
         self.breaks.clear();
         self.densities.clear();
-        // Halves of differences cannot overflow.
-        let rise = |pair: &[Line]| factor * (0.5 * pair[1].slope - 0.5 * pair[0].slope);
-        let drop = |pair: &[Line]| 0.5 * pair[0].height - 0.5 * pair[1].height;
-        let crossing = |pair: &[Line]| match rise(pair) {
-            rise if rise > 0.0 => drop(pair) / rise,
-            _ => f64::INFINITY,
-        };
-        self.breaks.extend(self.kept.windows(2).map(crossing));
+        let rise = |pair: &[Line]| half_rise(pair, factor);
+        self.breaks.extend(self.kept.windows(2).map(|pair| crossing(pair, rise(pair))));
         let nearest = self.breaks.iter().fold(f64::INFINITY, |least, c| least.min(c.abs()));
         if nearest > FARTHEST {
             return Gain { scaled: 0.0, log_scale: 0.0 };
@@ -448,6 +645,91 @@ impl Envelope {
             left = right;
             gradient
         })
+    }
+}
+
+/// The lines found to matter on the way from the highest line down.
+struct Stairs<'a> {
+    steeper: &'a mut Vec<Line>,
+    flatter: &'a mut Vec<Line>,
+    top: Line,
+    /// The last and the first by slope so far.
+    last: Line,
+    first: Line,
+    /// Below this no line matters: the steepest and the least steep are found.
+    bottom: f64,
+    /// By how much the slope of a line must differ from that of the highest one to matter, over how far
+    /// it is below it; and by how much any of them does.
+    per_height: f64,
+    most_rise: f64,
+}
+
+impl Stairs<'_> {
+    /// Passes the lines at these places of the order. Most do not matter: several at a time are found
+    /// to be neither steeper nor less steep.
+    fn descend(&mut self, order: &HeightOrder, places: Range<usize>, slopes: &Slopes<'_>) {
+        const TOGETHER: usize = 8;
+        let values = slopes.values;
+        for start in places.clone().step_by(TOGETHER) {
+            let rise = self.rise_at(order.heights[start]);
+            if order.heights[start] < self.bottom || rise > self.most_rise {
+                return;
+            }
+            let end = (start + TOGETHER).min(places.end);
+            let first = self.first.slope.min(self.top.slope - rise);
+            let last = self.last.slope.max(self.top.slope + rise);
+            let mut matters = false;
+            for &number in &order.numbers[start..end] {
+                let slope = values[number as usize];
+                matters |= (slope >= last) | (slope <= first);
+            }
+            if matters {
+                (start..end).for_each(|place| self.take(order.line(place, values), slopes));
+            }
+        }
+    }
+
+    /// By how much the slope of a line of this height must differ from that of the highest one.
+    #[inline(always)]
+    fn rise_at(&self, height: f64) -> f64 {
+        let drop = self.top.height - height;
+        // With slopes times zero, no line matters that is lower at all.
+        if drop > 0.0 { drop * self.per_height } else { 0.0 }
+    }
+
+    /// Takes the next line.
+    #[inline(always)]
+    fn take(&mut self, line: Line, slopes: &Slopes<'_>) {
+        let is_within_reach = (line.slope - self.top.slope).abs() >= self.rise_at(line.height);
+        if line.height < self.bottom || !is_within_reach {
+            return;
+        }
+        if line.is_after(&self.last) {
+            if self.steeper.last().is_some_and(|end| end.height == line.height) {
+                self.steeper.pop();
+            }
+            self.steeper.push(line);
+            self.last = line;
+        } else if self.first.is_after(&line) {
+            if line.height == self.top.height {
+                // The first by slope of the highest ones is the top.
+                if self.steeper.is_empty() {
+                    self.steeper.push(self.top);
+                }
+                self.top = line;
+            } else {
+                if self.flatter.last().is_some_and(|end| end.height == line.height) {
+                    self.flatter.pop();
+                }
+                self.flatter.push(line);
+            }
+            self.first = line;
+        } else {
+            return;
+        }
+        if self.last.slope >= slopes.most && self.first.slope <= slopes.least {
+            self.bottom = line.height;
+        }
     }
 }
 
@@ -513,13 +795,69 @@ mod tests {
         let Some((own, fixed)) = a.split_last() else { return };
         let mut by_slope = Envelope::default();
         let expected = SlopeOrder::new(&b).unwrap().gain(&a, factor, &mut by_slope).unwrap();
-        let mut by_height = Envelope::default();
+        let mut by_height = Envelopes::default();
         let (order, slopes) = (HeightOrder::new(fixed).unwrap(), Slopes::new(&b).unwrap());
-        let found = order.gain(*own, slopes, factor, &mut by_height).unwrap();
-        let bits = |gain: Gain| (gain.scaled.to_bits(), gain.log_scale.to_bits());
-        assert_eq!(bits(found), bits(expected), "{lines:?}");
-        assert_eq!(by_height.lines(), by_slope.lines(), "{lines:?}");
-        assert!(by_height.gradient().eq(by_slope.gradient()), "{lines:?}");
+        by_height.add(&order, *own, slopes, factor).unwrap();
+        let found = by_height.gain();
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-14 * (1.0 + a.abs().max(b.abs()));
+        assert_eq!(found.log_scale, expected.log_scale, "{lines:?}");
+        assert!(close(found.scaled, expected.scaled), "{found:?} {expected:?} {lines:?}");
+        assert_eq!(by_height.lines, by_slope.lines(), "{lines:?}");
+        let gradients: Vec<FamilyGradient> = by_height.gradient().collect();
+        assert_eq!(gradients.len(), by_slope.gradient().count());
+        for (found, expected) in gradients.iter().zip(by_slope.gradient()) {
+            assert_eq!((found.family, found.line), (0, expected.line));
+            assert!(close(found.slope, expected.slope), "{found:?} {expected:?} {lines:?}");
+            let own = if found.line == fixed.len() { expected.intercept } else { 0.0 };
+            assert!(close(found.own_intercept, own), "{found:?} {expected:?} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn lines_out_of_reach_are_left_out_and_change_nothing() {
+        let mut rng = crate::random::Rng::new(7, 0);
+        for round in 0..300 {
+            let n = 1 + rng.below(60);
+            let spread = [0.02, 0.2, 2.0][round % 3];
+            let heights: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
+            let slopes: Vec<f64> = (0..=n).map(|_| spread * rng.normal()).collect();
+            let (own, factor) = (heights[0] + 0.1 * rng.normal(), 0.1 + rng.uniform());
+            let order = HeightOrder::new(&heights).unwrap();
+            // The very slopes: no bound on their differences is tighter.
+            let gap = |i: usize, j: usize| (factor * (slopes[i] - slopes[j])).powi(2) + 1e-20;
+            let near = order.within_reach(12.0, gap);
+            let families = |order: &HeightOrder, reach: f64| {
+                let mut envelopes = Envelopes::default();
+                envelopes.start(reach);
+                for own in [own, own + 0.3] {
+                    let slopes = Slopes::new(&slopes).unwrap();
+                    envelopes.add(order, own, slopes, factor).unwrap();
+                }
+                let gain = envelopes.gain();
+                let mut by_slopes = vec![0.0; n + 1];
+                let mut by_own = 0.0;
+                for line in envelopes.gradient() {
+                    by_slopes[line.line] += line.slope * gain.log_scale.exp();
+                    by_own += line.own_intercept * gain.log_scale.exp();
+                }
+                (gain, by_slopes, by_own)
+            };
+            let (gain, by_slopes, by_own) = families(&order, f64::INFINITY);
+            assert!(near.heights.len() < n || spread > 0.02 || n < 9);
+            for (found, found_slopes, found_own) in [families(&order, 12.0), families(&near, 12.0)]
+            {
+                if gain.log() > -30.0 {
+                    assert!((found.log() - gain.log()).abs() < 1e-12, "{found:?} {gain:?}");
+                }
+                let close = |a: f64, b: f64| (a - b).abs() <= 1e-13 * (a.abs() + b.abs()) + 1e-29;
+                assert!(close(found_own, by_own), "{found_own:e} {by_own:e}");
+                let pairs = found_slopes.iter().zip(&by_slopes);
+                assert!(
+                    pairs.clone().all(|(a, b)| close(*a, *b)),
+                    "{found_slopes:?} {by_slopes:?}"
+                );
+            }
+        }
     }
 
     fn largest(a: &[f64]) -> f64 {
@@ -596,7 +934,7 @@ mod tests {
     fn misshapen_lines_are_refused_by_the_order_of_heights_too() {
         let order = HeightOrder::new(&[0.0, 1.0]).unwrap();
         let gain = |own: f64, slopes: &[f64], factor: f64| {
-            order.gain(own, Slopes::new(slopes)?, factor, &mut Envelope::default())
+            Envelopes::default().add(&order, own, Slopes::new(slopes)?, factor)
         };
         assert!(gain(0.5, &[1.0, 2.0, 3.0], 1.0).is_ok());
         assert!(gain(0.5, &[1.0, 2.0], 1.0).is_err());

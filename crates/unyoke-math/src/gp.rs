@@ -13,7 +13,7 @@ use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::kernel::{Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
-use crate::simd::dot;
+use crate::simd::{add_multiple, dot};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -474,6 +474,26 @@ impl Candidate {
     }
 }
 
+/// Many points seen from a [`FixedSet`], without what gradients need.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    predictions: Vec<Prediction>,
+    /// A column per candidate.
+    covariances: Matrix,
+}
+
+impl Candidates {
+    /// Posterior mean and variance at the candidate with this number.
+    pub fn prediction(&self, number: usize) -> Prediction {
+        self.predictions[number]
+    }
+
+    /// Posterior covariance between it and each point of the set.
+    pub fn covariances(&self, number: usize) -> &[f64] {
+        self.covariances.col(number)
+    }
+}
+
 /// Derivatives of some quantity in what a [`Candidate`] holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Adjoint<'a> {
@@ -527,18 +547,56 @@ impl FixedSet<'_> {
         Ok(())
     }
 
+    /// Posterior variances of the differences between the values at any two points of the set. No
+    /// observation anywhere can move the means of two points apart by more than a standard deviation of
+    /// their difference for each of its own.
+    pub fn difference_variances(&self) -> Matrix {
+        let mut covariances = self.points.cross(&self.gp.kernel, &self.points);
+        covariances.subtract_transpose_mul(&self.whitened, &self.whitened);
+        let own: Vec<f64> = (0..self.len()).map(|j| covariances.get(j, j)).collect();
+        for (j, own_j) in own.iter().enumerate() {
+            for (c, own_i) in covariances.col_mut(j).iter_mut().zip(&own) {
+                *c = (own_i + own_j - 2.0 * *c).max(0.0);
+            }
+        }
+        covariances
+    }
+
+    /// Variance of the values before anything was observed.
+    pub fn prior_variance(&self) -> f64 {
+        self.gp.kernel.variance()
+    }
+
+    /// Looks at many points at once: one solve and one product for all of them.
+    pub fn evaluate_many(&self, points: &Points) -> Result<Candidates> {
+        let kernel = &self.gp.kernel;
+        let scaled = kernel.scale(points)?;
+        let mut cross = self.gp.inputs.cross(kernel, &scaled);
+        let means = self.gp.cross_means(&cross);
+        self.gp.factor.solve_lower_many(&mut cross);
+        let mut covariances = self.points.cross(kernel, &scaled);
+        covariances.subtract_transpose_mul(&self.whitened, &cross);
+        let prediction = |(j, mean): (usize, f64)| {
+            let explained = dot(cross.col(j), cross.col(j));
+            Prediction { mean, variance: (kernel.variance() - explained).max(0.0) }
+        };
+        let predictions = means.into_iter().enumerate().map(prediction).collect();
+        Ok(Candidates { predictions, covariances })
+    }
+
     /// Chain rule: the gradient in x of a quantity with the given derivatives.
     pub fn gradient(&self, candidate: &Candidate, adjoint: Adjoint<'_>) -> Result<Vec<f64>> {
         check_shape("derivatives in the covariances", self.len(), adjoint.covariances.len())?;
         let query = &candidate.query;
         let mut gradient = vec![0.0; self.gp.dim()];
-        let kernel = &self.gp.kernel;
-        let weights = adjoint.covariances;
-        self.points.add_gradient(kernel, &query.scaled, &candidate.slopes, weights, &mut gradient);
-        let mut whitened = vec![0.0; self.gp.len()];
-        self.whitened.mul_vec(weights, &mut whitened);
-        for (w, v) in whitened.iter_mut().zip(&query.whitened) {
-            *w += 2.0 * adjoint.variance * v;
+        let mut whitened: Vec<f64> =
+            query.whitened.iter().map(|v| 2.0 * adjoint.variance * v).collect();
+        // Few points of a set matter for a candidate.
+        let weights = adjoint.covariances.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        for (j, &weight) in weights {
+            add_multiple(&mut whitened, weight, self.whitened.col(j));
+            let slope = weight * candidate.slopes[j];
+            self.points.add_gradient_of(j, &self.gp.kernel, &query.scaled, slope, &mut gradient);
         }
         self.gp.pull_back(query, adjoint.mean, &mut whitened, &mut gradient);
         Ok(gradient)

@@ -492,6 +492,21 @@ impl Scaled {
         }
     }
 
+    /// Adds the same of point `i` alone, given its weight times the slope.
+    pub(crate) fn add_gradient_of(
+        &self,
+        i: usize,
+        kernel: &Kernel,
+        z: &[f64],
+        factor: f64,
+        gradient: &mut [f64],
+    ) {
+        let scales = kernel.inverse_lengthscales.iter().zip(z);
+        for ((g, column), (scale, z)) in gradient.iter_mut().zip(&self.columns).zip(scales) {
+            *g += 2.0 * scale * (factor * (z - column[i]));
+        }
+    }
+
     /// Adds Σᵢ wᵢ k(xᵢ, x) at each x of `range` among `points`, a vector loop over x per i.
     pub(crate) fn add_weighted(
         &self,

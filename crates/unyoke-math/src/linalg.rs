@@ -6,6 +6,7 @@
 use crate::error::{Error, Result, check_shape};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
+use faer::linalg::matmul::triangular::BlockStructure;
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -239,6 +240,23 @@ impl Cholesky {
         (0..self.order).map(row).collect()
     }
 
+    /// `L v` for each column v.
+    pub fn lower_mul_many(&self, v: &Matrix) -> Matrix {
+        let mut product = Matrix::zeros(self.order, v.cols());
+        matmul::triangular::matmul(
+            product.view_mut(),
+            BlockStructure::Rectangular,
+            Accum::Replace,
+            self.view(),
+            BlockStructure::TriangularLower,
+            v.view(),
+            BlockStructure::Rectangular,
+            1.0,
+            Par::Seq,
+        );
+        product
+    }
+
     fn view(&self) -> MatRef<'_, f64> {
         let (n, stride) = (self.order, self.stride);
         MatRef::from_column_major_slice_with_stride(&self.data, n, n, stride)
@@ -303,6 +321,22 @@ mod tests {
 
     fn reconstruct(l: &Cholesky, i: usize, j: usize) -> f64 {
         (0..l.order()).map(|k| l.get(i, k) * l.get(j, k)).sum()
+    }
+
+    #[test]
+    fn many_columns_are_multiplied_as_one_by_one() {
+        let seeds: Vec<f64> = (0..49).map(|i| (1.7 * i as f64).sin()).collect();
+        let l = Cholesky::new(&positive_definite(7, &seeds)).unwrap();
+        let mut v = Matrix::zeros(7, 3);
+        for (i, value) in v.data.iter_mut().enumerate() {
+            *value = (0.9 * i as f64).cos();
+        }
+        let products = l.lower_mul_many(&v);
+        for j in 0..3 {
+            for (a, b) in products.col(j).iter().zip(l.lower_mul(v.col(j))) {
+                assert!((a - b).abs() < 1e-14);
+            }
+        }
     }
 
     proptest! {

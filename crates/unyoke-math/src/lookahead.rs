@@ -13,7 +13,7 @@
 
 use crate::error::{Result, check_finite, check_shape};
 use crate::gp::Gp;
-use crate::simd::{dot, vectorised, weighted_gaps};
+use crate::simd::{add_multiple, dot, vectorised, weighted_gaps};
 
 /// A Gaussian process about to be observed at x, or not at all.
 #[derive(Debug, Clone)]
@@ -283,18 +283,6 @@ impl View {
 
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
-/// `sum ← sum + factor · terms`.
-fn add_multiple(sum: &mut [f64], factor: f64, terms: &[f64]) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for (s, t) in sum.iter_mut().zip(terms) {
-                *s = factor.mul_add(*t, *s);
-            }
-        },
-    );
 }
 
 #[cfg(test)]

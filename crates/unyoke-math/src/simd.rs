@@ -90,6 +90,18 @@ pub(crate) fn weighted_gaps(a: &[f64], c: f64, weights: &[f64]) -> f64 {
     )
 }
 
+/// `sum ← sum + factor · terms`.
+pub(crate) fn add_multiple(sum: &mut [f64], factor: f64, terms: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for (s, t) in sum.iter_mut().zip(terms) {
+                *s = factor.mul_add(*t, *s);
+            }
+        },
+    );
+}
+
 /// Adding and subtracting 1.5 · 2⁵² rounds a number below 2⁵¹ to the nearest integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 

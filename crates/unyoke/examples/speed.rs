@@ -92,6 +92,8 @@ fn cases() -> Vec<Case> {
         case("default D6 100+3x30", || study(problem(6, 4), &[100, 30, 30, 30], Config::default())),
         case("default D30 62+62", || study(problem(30, 2), &[62, 62], Config::default())),
         case("constrained D4 4x30", || study(constrained(), &[30; 4], Config::default())),
+        case("c-mokg D2 60+20", || study(problem(2, 2), &[60, 20], with(Algorithm::CMokg))),
+        case("hvkg-exact D2 60+20", || study(problem(2, 2), &[60, 20], with(Algorithm::HvkgExact))),
         case("hvkg-d D2 60+20", || study(problem(2, 2), &[60, 20], with(Algorithm::HvkgD))),
         case("hvkg-d D6 3x30", || study(problem(6, 3), &[30; 3], with(Algorithm::HvkgD))),
         case("jes-lb-d D2 60+20", || study(problem(2, 2), &[60, 20], with(Algorithm::JesLbD))),

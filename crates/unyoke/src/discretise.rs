@@ -84,43 +84,53 @@ pub(crate) fn ties_with_set(setting: &Setting<'_>, best: &Points, set: &Points) 
     const HALVINGS: usize = 20;
     let model = setting.model;
     let (of_set, of_best) = (model.expected(set)?, model.expected(best)?);
-    let mut ties = Points::new(best.dim());
     let mut rng = Rng::new(setting.seed, 3);
+    let mut rays: Vec<Ray<'_>> = vec![];
     for (q, (lambda, centre)) in setting.weights.rows().zip(best.rows()).enumerate() {
         let top = of_set.utilities(model, lambda).into_iter().fold(f64::MIN, f64::max);
-        let beats = |points: &Points| -> Result<Vec<bool>> {
-            let utilities = setting.model.utilities(lambda, points)?;
-            Ok(utilities.into_iter().map(|utility| utility > top).collect())
-        };
         if of_best.utilities(model, lambda)[q] <= top {
             continue;
         }
-        let mut draw = |free: &bool| if *free { rng.normal() } else { 0.0 };
-        let directions: Vec<Vec<f64>> = (0..DIRECTIONS)
-            .map(|_| setting.space.continuous().iter().map(&mut draw).collect())
-            .collect();
-        let at = |reach: &[f64]| {
-            let rays = directions.iter().zip(reach);
-            let point = |(direction, t): (&Vec<f64>, &f64)| {
-                let moved = centre.iter().zip(direction).map(|(c, d)| (c + t * d).clamp(0.0, 1.0));
-                moved.collect::<Vec<_>>()
-            };
-            Points::from_rows(best.dim(), rays.map(point))
-        };
-        // Bisection along all rays at once: `inside` still beats the set, `outside` does not.
-        let (mut inside, mut outside) = ([0.0; DIRECTIONS], [0.3; DIRECTIONS]);
-        for _ in 0..HALVINGS {
-            let middle: Vec<f64> =
-                inside.iter().zip(&outside).map(|(i, o)| 0.5 * (i + o)).collect();
-            for (d, beats) in beats(&at(&middle)?)?.into_iter().enumerate() {
-                if beats { inside[d] = middle[d] } else { outside[d] = middle[d] }
-            }
-        }
-        for x in at(&outside)?.rows().filter(|x| setting.space.allows(x)) {
-            ties.push(x)?;
+        for _ in 0..DIRECTIONS {
+            let mut draw = |free: &bool| if *free { rng.normal() } else { 0.0 };
+            let direction = setting.space.continuous().iter().map(&mut draw).collect();
+            rays.push(Ray { lambda, top, centre, direction, inside: 0.0, outside: 0.3 });
         }
     }
+    // Bisection along all rays at once.
+    for _ in 0..HALVINGS {
+        let middles = rays.iter().map(|ray| ray.at(0.5 * (ray.inside + ray.outside)));
+        let middles = model.expected(&Points::from_rows(best.dim(), middles)?)?;
+        for (i, ray) in rays.iter_mut().enumerate() {
+            let utility = middles.select(&[i]).utilities(model, ray.lambda);
+            let middle = 0.5 * (ray.inside + ray.outside);
+            if utility[0] > ray.top { ray.inside = middle } else { ray.outside = middle }
+        }
+    }
+    let mut ties = Points::new(best.dim());
+    for x in rays.iter().map(|ray| ray.at(ray.outside)).filter(|x| setting.space.allows(x)) {
+        ties.push(&x)?;
+    }
     Ok(ties)
+}
+
+/// A way from the best design for some weights to where others are as good.
+struct Ray<'a> {
+    lambda: &'a [f64],
+    /// The best utility of the set.
+    top: f64,
+    centre: &'a [f64],
+    direction: Vec<f64>,
+    /// Here designs still beat the set, and here they do not.
+    inside: f64,
+    outside: f64,
+}
+
+impl Ray<'_> {
+    fn at(&self, reach: f64) -> Vec<f64> {
+        let parts = self.centre.iter().zip(&self.direction);
+        parts.map(|(c, d)| (c + reach * d).clamp(0.0, 1.0)).collect()
+    }
 }
 
 /// Space-filling and observed designs.

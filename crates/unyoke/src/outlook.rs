@@ -10,13 +10,15 @@ use crate::model::{Constraint, Model};
 use std::cell::RefCell;
 use std::rc::Rc;
 use unyoke_math::coregional::set as coregional;
-use unyoke_math::gp::{Adjoint, Candidate, FixedSet, Prediction, Query};
+use unyoke_math::gp::{Adjoint, Candidate, Candidates, FixedSet, Prediction, Query};
 use unyoke_math::{Points, Result, normal};
 
 /// The designs among which the best is chosen after an imagined evaluation, as all models see them.
 pub(crate) struct Compared<'a> {
     pub(crate) model: &'a Model,
     pub(crate) designs: Points,
+    /// The first coordinate of each.
+    firsts: Vec<f64>,
     /// For each objective alone, and for each constraint.
     pub(crate) objectives: Vec<FixedSet<'a>>,
     /// For the objectives that are modelled together.
@@ -92,6 +94,7 @@ impl<'a> Compared<'a> {
         Ok(Self {
             model,
             designs: designs.clone(),
+            firsts: designs.rows().filter_map(|x| x.first().copied()).collect(),
             objectives: objectives.collect::<Result<_>>()?,
             joint: joint.transpose()?,
             constraints: constraints.collect::<Result<_>>()?,
@@ -125,7 +128,12 @@ impl<'a> Compared<'a> {
     /// The two lines of such a candidate must be one to the last bit: what rounding makes of their
     /// difference looks like a gain, and late in a study like the largest.
     pub(crate) fn twin(&self, x: &[f64]) -> Option<usize> {
-        self.designs.rows().position(|design| design == x)
+        let is_twin = |design: &[f64]| design == x;
+        // Without a branch for each design: hardly any candidate has one.
+        match x.first() {
+            Some(first) if !self.firsts.iter().fold(false, |any, v| any | (v == first)) => None,
+            _ => self.designs.rows().position(is_twin),
+        }
     }
 
     /// Feasibility of each design apart from the constraints `observed`, and room for the candidate.
@@ -169,17 +177,15 @@ impl Outlook {
         set.evaluate(x, &mut self.candidate)?;
         let own = self.candidate.prediction().variance;
         self.variance = own + set.noise();
-        let deviation = self.variance.sqrt();
-        self.slopes.clear();
-        if deviation == 0.0 {
-            // Nothing to learn where the value is known exactly.
-            self.slopes.resize(set.len() + 1, 0.0);
-            return Ok(());
-        }
-        self.slopes.extend(self.candidate.covariances().iter().map(|k| k / deviation));
-        let own = own / deviation;
-        self.slopes.push(twin.map_or(own, |twin| self.slopes[twin]));
+        set_slopes(&mut self.slopes, self.candidate.covariances(), [own, self.variance], twin);
         Ok(())
+    }
+
+    /// The same from a candidate that was looked at together with others. There are no gradients then.
+    fn look_at(&mut self, seen: &Candidates, number: usize, noise: f64, twin: Option<usize>) {
+        let own = seen.prediction(number).variance;
+        self.variance = own + noise;
+        set_slopes(&mut self.slopes, seen.covariances(number), [own, self.variance], twin);
     }
 
     /// Whether there is nothing to learn: the value is known exactly.
@@ -211,14 +217,43 @@ impl Outlook {
     }
 }
 
+/// β_j from the covariances with the designs, the variance of the candidate and that of its observation.
+fn set_slopes(
+    slopes: &mut Vec<f64>,
+    covariances: &[f64],
+    [own, variance]: [f64; 2],
+    twin: Option<usize>,
+) {
+    let deviation = variance.sqrt();
+    slopes.clear();
+    if deviation == 0.0 {
+        // Nothing to learn where the value is known exactly.
+        slopes.resize(covariances.len() + 1, 0.0);
+        return;
+    }
+    slopes.extend(covariances.iter().map(|k| k / deviation));
+    slopes.push(twin.map_or(own / deviation, |twin| slopes[twin]));
+}
+
+/// What is wanted of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Values alone.
+    Value,
+    /// Gradients too.
+    Gradient,
+}
+
 /// How measuring one objective at a candidate would move the means of all objectives, and what these
 /// are at the candidate, whatever the model.
 pub(crate) struct Prospect<'a> {
     compared: &'a Compared<'a>,
     /// The objective that is measured.
     measured: usize,
-    /// The candidate, if all of this is about it.
-    at: Option<Vec<f64>>,
+    /// The candidate, if all of this is about it, and what there is of it.
+    at: Option<(Vec<f64>, Wanted)>,
+    /// Candidates that were looked at in advance.
+    ahead: Option<Ahead>,
     /// The objectives that move.
     moved: Vec<usize>,
     movement: Movement<'a>,
@@ -229,8 +264,54 @@ pub(crate) struct Prospect<'a> {
     queries: Vec<Query>,
 }
 
+/// Candidates that are looked at together, to be asked for in their order, of which values are wanted
+/// only.
+struct Ahead {
+    points: Points,
+    next: usize,
+    seen: Candidates,
+    /// Of all objectives at each of them.
+    means: Points,
+}
+
 /// A prospect that several acquisition functions look at in turn.
 pub(crate) type SharedProspect<'a> = Rc<RefCell<Prospect<'a>>>;
+
+/// What acquisition functions beside each other share: what the models say about a design is computed
+/// once for all of them.
+#[derive(Default)]
+pub(crate) struct Beside<'a> {
+    prospect: Option<SharedProspect<'a>>,
+    /// Designs of which the values will be wanted, in this order.
+    ahead: Option<Points>,
+}
+
+impl<'a> Beside<'a> {
+    /// For functions whose values at these designs will be wanted, in this order.
+    pub(crate) fn ahead_of(points: Points) -> Self {
+        Self { prospect: None, ahead: Some(points) }
+    }
+
+    /// The prospect that is shared already if it is of the same designs and objective, else a new one,
+    /// which then is.
+    pub(crate) fn prospect(&mut self, compared: &'a Compared<'a>, m: usize) -> SharedProspect<'a> {
+        let is_same = |other: &&SharedProspect<'a>| {
+            let other = other.borrow();
+            std::ptr::eq(other.compared, compared) && other.measured == m
+        };
+        if let Some(known) = self.prospect.as_ref().filter(is_same) {
+            return known.clone();
+        }
+        let mut new = Prospect::new(compared, m);
+        if let Some(points) = &self.ahead {
+            // What cannot be computed for all of them may still be for some.
+            new.ahead = new.look_ahead(points).ok().flatten();
+        }
+        let new = Rc::new(RefCell::new(new));
+        self.prospect = Some(new.clone());
+        new
+    }
+}
 
 /// How a measurement moves beliefs.
 enum Movement<'a> {
@@ -256,6 +337,7 @@ impl<'a> Prospect<'a> {
             compared,
             measured: m,
             at: None,
+            ahead: None,
             moved,
             movement,
             twin: None,
@@ -264,23 +346,25 @@ impl<'a> Prospect<'a> {
         }
     }
 
-    /// The one that `shared` holds if it is of the same designs and objective, else a new one, which
-    /// is then shared.
-    pub(crate) fn shared(
-        compared: &'a Compared<'a>,
-        m: usize,
-        shared: &mut Option<SharedProspect<'a>>,
-    ) -> SharedProspect<'a> {
-        let is_same = |other: &SharedProspect<'a>| {
-            let other = other.borrow();
-            std::ptr::eq(other.compared, compared) && other.measured == m
-        };
-        if let Some(known) = shared.as_ref().filter(|other| is_same(other)) {
-            return known.clone();
+    /// Looks at many candidates at once; not in a joint model.
+    fn look_ahead(&self, points: &Points) -> Result<Option<Ahead>> {
+        let Compared { model, objectives, .. } = self.compared;
+        let Movement::One(_) = &self.movement else { return Ok(None) };
+        let seen = objectives[self.measured].evaluate_many(points)?;
+        let mut means = Points::zeros(model.objectives.len(), points.len());
+        for (k, belief) in model.objectives.iter().enumerate() {
+            let is_seen = k == self.measured && belief.known.is_none();
+            let column = if is_seen { vec![] } else { belief.means(points)? };
+            for i in 0..points.len() {
+                means.row_mut(i)[k] = if is_seen { seen.prediction(i).mean } else { column[i] };
+            }
         }
-        let new = Rc::new(RefCell::new(Self::new(compared, m)));
-        *shared = Some(new.clone());
-        new
+        Ok(Some(Ahead { points: points.clone(), next: 0, seen, means }))
+    }
+
+    /// The objective that is measured.
+    pub(crate) fn measured(&self) -> usize {
+        self.measured
     }
 
     /// The objectives that move.
@@ -315,21 +399,52 @@ impl<'a> Prospect<'a> {
     }
 
     /// Looks ahead from `x`; where it does so already there is nothing to do.
-    pub(crate) fn look(&mut self, x: &[f64]) -> Result<()> {
-        if self.at.as_deref() == Some(x) {
+    pub(crate) fn look(&mut self, x: &[f64], wanted: Wanted) -> Result<()> {
+        let is_known = |(at, known): &(Vec<f64>, Wanted)| {
+            at == x && (*known == wanted || *known == Wanted::Gradient)
+        };
+        if self.at.as_ref().is_some_and(is_known) {
             return Ok(());
         }
-        let mut at = self.at.take().unwrap_or_default();
-        self.look_anew(x)?;
+        let (mut at, _) = self.at.take().unwrap_or((vec![], wanted));
+        self.twin = self.compared.twin(x);
+        let known = match wanted == Wanted::Value && self.was_seen(x) {
+            true => Wanted::Value,
+            false => {
+                self.look_anew(x)?;
+                Wanted::Gradient
+            }
+        };
+        if let Some(twin) = self.twin {
+            for (k, belief) in self.compared.model.objectives.iter().enumerate() {
+                if belief.known.is_none() {
+                    self.means[k] = self.compared.modelled_means(k)[twin];
+                }
+            }
+        }
         at.clear();
         at.extend_from_slice(x);
-        self.at = Some(at);
+        self.at = Some((at, known));
         Ok(())
+    }
+
+    /// Takes what is known of `x` from what was looked at in advance, if it is next there.
+    fn was_seen(&mut self, x: &[f64]) -> bool {
+        let Some(ahead) = &mut self.ahead else { return false };
+        let Movement::One(outlook) = &mut self.movement else { return false };
+        let number = ahead.next;
+        if number >= ahead.points.len() || ahead.points.row(number) != x {
+            return false;
+        }
+        ahead.next += 1;
+        let noise = self.compared.objectives[self.measured].noise();
+        outlook.look_at(&ahead.seen, number, noise, self.twin);
+        self.means.copy_from_slice(ahead.means.row(number));
+        true
     }
 
     fn look_anew(&mut self, x: &[f64]) -> Result<()> {
         let Compared { model, objectives, .. } = self.compared;
-        self.twin = self.compared.twin(x);
         match &mut self.movement {
             Movement::One(outlook) => {
                 outlook.look(&objectives[self.moved[0]], x, self.twin)?;
@@ -347,9 +462,6 @@ impl<'a> Prospect<'a> {
             } else if !self.moved.contains(&k) {
                 self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
-            if let (Some(twin), None) = (self.twin, &belief.known) {
-                self.means[k] = self.compared.modelled_means(k)[twin];
-            }
         }
         Ok(())
     }
@@ -361,8 +473,9 @@ impl<'a> Prospect<'a> {
         x: &[f64],
         by_slopes: &mut [f64],
         by_means: &[f64],
-    ) -> Result<Vec<f64>> {
-        let mut gradient = match &self.movement {
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let of_moved = match &self.movement {
             Movement::One(outlook) => {
                 let m = self.moved[0];
                 let set = &self.compared.objectives[m];
@@ -373,18 +486,19 @@ impl<'a> Prospect<'a> {
                 outlook.pull_back(by_slopes, &by_means)?
             }
         };
+        gradient.copy_from_slice(&of_moved);
         for (k, belief) in self.compared.model.objectives.iter().enumerate() {
             if self.moved.contains(&k) || by_means[k] == 0.0 {
                 continue;
             }
             if belief.known.is_some() {
-                belief.mean_with_gradient(x, by_means[k], &mut gradient)?;
+                belief.mean_with_gradient(x, by_means[k], gradient)?;
             } else {
                 let slope = belief.gp.gradient(&self.queries[k], by_means[k], 0.0);
                 gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
             }
         }
-        Ok(gradient)
+        Ok(())
     }
 }
 

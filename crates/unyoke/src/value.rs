@@ -19,7 +19,7 @@ pub(crate) mod par_ego;
 mod vector;
 
 use crate::model::Model;
-use crate::outlook::{Compared, SharedProspect};
+use crate::outlook::{Beside, Compared};
 use crate::worth::{Seen, Worth};
 use std::sync::Arc;
 use unyoke_math::gp::{Gp, Query};
@@ -38,13 +38,9 @@ pub(crate) trait Acquisition: Sync {
     /// A function of the design for one option, with buffers of its own.
     fn evaluator(&self, option: usize) -> Evaluator<'_>;
 
-    /// The same beside other functions of the same models and designs: what these say about a design is
-    /// computed once for all of them.
-    fn evaluator_beside<'s>(
-        &'s self,
-        option: usize,
-        _shared: &mut Option<SharedProspect<'s>>,
-    ) -> Evaluator<'s> {
+    /// The same beside other functions of the same models and designs, or for designs that are known
+    /// in advance: what models say about a design is computed once, about many designs together.
+    fn evaluator_beside<'s>(&'s self, option: usize, _beside: &mut Beside<'s>) -> Evaluator<'s> {
         self.evaluator(option)
     }
 
@@ -74,6 +70,10 @@ impl Acquisition for Reordered<'_> {
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
         self.inner.evaluator(self.options[option])
+    }
+
+    fn evaluator_beside<'s>(&'s self, option: usize, beside: &mut Beside<'s>) -> Evaluator<'s> {
+        self.inner.evaluator_beside(self.options[option], beside)
     }
 
     fn maximise(

@@ -98,9 +98,9 @@ fn a_study_of_format_1_goes_on_in_the_format_of_today() {
 /// Change nothing in it.
 const FORMAT_2: &str = include_str!("golden/study-format-2.jsonl");
 
-/// Whatever users can say about their wishes since, a study that says nothing goes on as it did. Not bit for
-/// bit: since then sums of gradients are taken in another order, eight at a time, and climbs end a few
-/// billionths of the way beside where they ended.
+/// Whatever users can say about their wishes since, a study that says nothing goes on as it did. Not to the
+/// bit any more: since climbs go in rounds and designs are screened together, the same maximum is found
+/// from other starts.
 #[test]
 fn a_study_of_format_2_suggests_what_it_suggested() {
     let records: Vec<Record> =
@@ -120,9 +120,9 @@ fn a_study_of_format_2_suggests_what_it_suggested() {
         journal.append(0, &records[..i]).unwrap();
         let suggestion = Study::open(journal).unwrap().suggest().unwrap();
         assert_eq!(&suggestion.measurement, measurement);
-        for (name, value) in design.iter() {
-            let (now, then) = (suggestion.design.real(name).unwrap(), value.as_f64().unwrap());
-            assert!((now - then).abs() < 1e-6 * then.abs(), "{name}: {now} instead of {then}");
+        for (name, range) in [("span", 8.0), ("chord", 0.8)] {
+            let [found, then] = [&suggestion.design, design].map(|d| d.real(name).unwrap());
+            assert!((found - then).abs() < 1e-3 * range, "{i}: {name} {found}, not {then}");
         }
     }
     assert!(searched >= 9);

@@ -167,12 +167,12 @@ impl Draws {
 
     /// H, averaged over the weights.
     fn most_utility(&self, model: &Model, expected: &Expected, weights: &Points) -> f64 {
-        let mut sum = 0.0;
+        let (mut sum, mut utilities) = (0.0, vec![]);
         for lambda in weights.rows() {
             let now = expected.utilities(model, lambda);
             let best = largest(&now, 1).first().map_or(0, |i| *i);
             for draw in 0..DRAWS {
-                let utilities = self.utilities(model, lambda, draw);
+                self.utilities(model, lambda, draw, &mut utilities);
                 let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 sum += most - utilities[best];
             }
@@ -181,8 +181,9 @@ impl Draws {
     }
 
     /// What each design is worth to a decision maker if this draw is the truth.
-    fn utilities(&self, model: &Model, lambda: &[f64], draw: usize) -> Vec<f64> {
-        let mut utilities = vec![0.0; self.objectives[0].dim()];
+    fn utilities(&self, model: &Model, lambda: &[f64], draw: usize, utilities: &mut Vec<f64>) {
+        utilities.clear();
+        utilities.resize(self.objectives[0].dim(), 0.0);
         for (k, (belief, values)) in model.objectives.iter().zip(&self.objectives).enumerate() {
             let factor = lambda[k] * belief.unit;
             let zero = model.reference.as_ref().map_or(0.0, |reference| reference[k]);
@@ -192,16 +193,18 @@ impl Draws {
         if let Some(factors) = &self.factors {
             utilities.iter_mut().zip(factors.row(draw)).for_each(|(u, factor)| *u *= factor);
         }
-        utilities
     }
 
     /// How much larger the hypervolume is expected to be than that of the means.
     fn most_volume(&self, means: &Points, reference: &[f64]) -> math::Result<f64> {
-        let mut sum = 0.0;
+        let (mut sum, mut drawn) = (0.0, means.clone());
         for draw in 0..DRAWS {
-            let row = |j| self.objectives.iter().map(move |values| values.row(draw)[j]);
-            let rows = (0..means.len()).map(|j| row(j).collect::<Vec<_>>());
-            sum += hypervolume(&Points::from_rows(reference.len(), rows)?, reference)?;
+            for (k, values) in self.objectives.iter().enumerate() {
+                for (j, value) in values.row(draw).iter().enumerate() {
+                    drawn.row_mut(j)[k] = *value;
+                }
+            }
+            sum += hypervolume(&drawn, reference)?;
         }
         Ok((sum / DRAWS as f64 - hypervolume(means, reference)?).max(0.0))
     }
@@ -236,10 +239,14 @@ fn draw(belief: &Belief, points: &Points, seed: u64) -> math::Result<Points> {
     // Of what is known well, rounding leaves less than nothing: relative to the prior that is little.
     let factor = Cholesky::with_jitter_unit(&covariance, belief.gp.kernel().variance())?;
     let mut rng = Rng::new(seed, 0);
-    let draw = |_| {
-        let normals: Vec<f64> = (0..count).map(|_| rng.normal()).collect();
-        let deviations = factor.lower_mul(&normals);
-        joint.means().iter().zip(deviations).map(|(mean, d)| mean + d).collect::<Vec<_>>()
+    let mut normals = Matrix::zeros(count, DRAWS);
+    for draw in 0..DRAWS {
+        normals.col_mut(draw).iter_mut().for_each(|normal| *normal = rng.normal());
+    }
+    let deviations = factor.lower_mul_many(&normals);
+    let draw = |draw: usize| {
+        let parts = joint.means().iter().zip(deviations.col(draw));
+        parts.map(|(mean, deviation)| mean + deviation).collect::<Vec<_>>()
     };
     Points::from_rows(count, (0..DRAWS).map(draw))
 }

@@ -1,6 +1,7 @@
 //! Weighted sums of acquisition functions.
 
 use super::{Acquisition, Evaluator};
+use crate::outlook::Beside;
 
 /// Σ_i w_i α_i over functions with the same options.
 pub(crate) struct Blend<'a> {
@@ -14,10 +15,13 @@ impl Acquisition for Blend<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        let mut shared = None;
+        self.evaluator_beside(option, &mut Beside::default())
+    }
+
+    fn evaluator_beside<'s>(&'s self, option: usize, beside: &mut Beside<'s>) -> Evaluator<'s> {
         let mut parts: Vec<(Evaluator<'_>, &f64)> = vec![];
         for (part, log_weight) in &self.parts {
-            parts.push((part.evaluator_beside(option, &mut shared), log_weight));
+            parts.push((part.evaluator_beside(option, beside), log_weight));
         }
         let mut logs = vec![0.0; parts.len()];
         let mut slopes: Vec<Vec<f64>> = vec![vec![]; parts.len()];

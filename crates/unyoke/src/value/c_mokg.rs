@@ -10,12 +10,12 @@
 //! itself: they are sorted once for each λ, and no candidate needs a sort.
 
 use super::vector::{self, Observed};
-use super::{Acquisition, Evaluator, Scalarised, Sums};
+use super::{Acquisition, Evaluator, Scalarised};
 use crate::choices::Choice;
 use crate::model::{Model, Place};
-use crate::outlook::{Prospect, SharedProspect};
+use crate::outlook::{Beside, Prospect, SharedProspect, Wanted};
 use unyoke_math::Result;
-use unyoke_math::envelope::{Envelope, HeightOrder, Slopes};
+use unyoke_math::envelope::{Envelopes, Gain, HeightOrder, Slopes};
 use unyoke_math::success::Success;
 
 /// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
@@ -24,8 +24,60 @@ pub(crate) struct CMokg<'a> {
     options: Vec<Form>,
     /// The order of the compared designs by utility, for each weight vector.
     orders: Vec<HeightOrder>,
+    /// For each objective that is measured alone.
+    near: Vec<Option<Near>>,
     /// For each option, where its runs succeed, if they may fail.
     successes: Vec<Vec<&'a Success>>,
+}
+
+/// What may happen when an objective is measured, but for outcomes further than [`REACH`] standard
+/// deviations away.
+struct Near {
+    /// Designs that may then be best, by utility, for each weight vector. Where several objectives move
+    /// together, all.
+    orders: Option<Vec<HeightOrder>>,
+    /// Log of the gain below which outcomes that far away may count all the same.
+    least: f64,
+}
+
+/// Beyond so many standard deviations an outcome has a density of 2e-32.
+const REACH: f64 = 12.0;
+
+impl Near {
+    fn new(shared: &Scalarised<'_>, m: usize, orders: &[HeightOrder]) -> Self {
+        let model = shared.model();
+        let moved: Vec<usize> = match (&model.joint, &model.objectives[m].joint) {
+            (Some(joint), Some(_)) => joint.objectives.clone(),
+            _ => vec![m],
+        };
+        // No slope is steeper than this.
+        let steepest = |q: usize| {
+            let slopes = moved.iter().map(|k| {
+                let prior = shared.compared.objectives[*k].prior_variance();
+                // Of a joint model that may be another one, but hardly so much.
+                shared.factor(q, *k) * if moved.len() > 1 { prior.max(100.0) } else { prior }.sqrt()
+            });
+            slopes.sum::<f64>()
+        };
+        let most = (0..orders.len()).map(steepest).fold(0.0, f64::max);
+        // All that may be left out, f(−12) = 1.5e-34 of it for each design, is less than 1e-16 of the gain.
+        let lines = (shared.compared.designs.len() * orders.len()) as f64;
+        let least = (2.0 * most * lines * 1e-18).ln();
+        let alone = moved.len() == 1 && model.objectives[m].known.is_none();
+        Self { orders: alone.then(|| Self::orders(shared, m, orders)), least }
+    }
+
+    fn orders(shared: &Scalarised<'_>, m: usize, orders: &[HeightOrder]) -> Vec<HeightOrder> {
+        let set = &shared.compared.objectives[m];
+        let variances = set.difference_variances();
+        // What rounding may have made of the differences.
+        let margin = 1e-10 * set.prior_variance();
+        let near = |(q, order): (usize, &HeightOrder)| {
+            let factor = shared.factor(q, m).powi(2);
+            order.within_reach(REACH, |i, j| factor * (variances.get(i, j) + margin))
+        };
+        orders.iter().enumerate().map(near).collect()
+    }
 }
 
 /// How the gain of an option is computed.
@@ -45,10 +97,15 @@ impl<'a> CMokg<'a> {
             [Place::Objective(m)] if !shared.model().is_constrained() => Ok(Form::One(m)),
             ref places => Ok(Form::Several(Observed::new(places)?)),
         };
-        let options = choices.iter().map(form).collect::<Result<_>>()?;
+        let options: Vec<Form> = choices.iter().map(form).collect::<Result<_>>()?;
         let successes = successes(shared.model(), choices);
         let orders = orders(&shared)?;
-        Ok(Self { shared, options, orders, successes })
+        let near = (0..shared.objectives()).map(|m| {
+            let is_measured =
+                options.iter().any(|form| matches!(form, Form::One(one) if *one == m));
+            is_measured.then(|| Near::new(&shared, m, &orders))
+        });
+        Ok(Self { near: near.collect(), shared, options, orders, successes })
     }
 }
 
@@ -73,7 +130,7 @@ impl<'a> CMokg<'a> {
     /// These outputs together.
     pub(super) fn of(shared: Scalarised<'a>, observed: Observed) -> Self {
         let options = vec![Form::Several(observed)];
-        Self { shared, options, orders: vec![], successes: vec![vec![]] }
+        Self { shared, options, orders: vec![], near: vec![], successes: vec![vec![]] }
     }
 
     /// Each objective alone.
@@ -81,7 +138,8 @@ impl<'a> CMokg<'a> {
         let options: Vec<Form> = (0..shared.objectives()).map(Form::One).collect();
         let successes = vec![vec![]; options.len()];
         let orders = orders(&shared).unwrap();
-        Self { shared, options, orders, successes }
+        let near = (0..shared.objectives()).map(|m| Some(Near::new(&shared, m, &orders))).collect();
+        Self { shared, options, orders, near, successes }
     }
 }
 
@@ -91,18 +149,14 @@ impl Acquisition for CMokg<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        self.evaluator_beside(option, &mut None)
+        self.evaluator_beside(option, &mut Beside::default())
     }
 
-    fn evaluator_beside<'s>(
-        &'s self,
-        option: usize,
-        shared: &mut Option<SharedProspect<'s>>,
-    ) -> Evaluator<'s> {
+    fn evaluator_beside<'s>(&'s self, option: usize, beside: &mut Beside<'s>) -> Evaluator<'s> {
         let gain: Evaluator<'_> = match &self.options[option] {
             Form::One(objective) => {
                 let compared = &self.shared.compared;
-                let prospect = Prospect::shared(compared, *objective, shared);
+                let prospect = beside.prospect(compared, *objective);
                 let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
@@ -133,23 +187,20 @@ pub(super) fn unless_it_fails<'a>(
     })
 }
 
-/// Groups of derivatives: in β_kj of each line, moved objective by moved objective, and in the means
-/// at x.
-const SLOPES: usize = 0;
-const MEANS: usize = 1;
-
 /// One objective's evaluator with its buffers.
 struct Work<'a> {
     shared: &'a Scalarised<'a>,
     orders: &'a [HeightOrder],
+    near: Option<&'a Near>,
     prospect: SharedProspect<'a>,
     /// The weight vectors in the order in which they are added up.
     sequence: Vec<usize>,
     /// Σ_k λ_k β_kj, where several objectives move.
     combined: Vec<f64>,
-    envelope: Envelope,
-    wants_gradient: bool,
-    sums: Sums<2>,
+    envelopes: Envelopes,
+    /// Derivatives in β_kj of each line, moved objective by moved objective, and in the means at x.
+    by_slopes: Vec<f64>,
+    by_means: Vec<f64>,
 }
 
 impl<'a> Work<'a> {
@@ -160,46 +211,59 @@ impl<'a> Work<'a> {
             let weight = |q: usize| shared.weights.row(q)[*first];
             sequence.sort_by(|a, b| weight(*a).total_cmp(&weight(*b)));
         }
+        let near = c_mokg.near[prospect.borrow().measured()].as_ref();
         Self {
             shared,
             orders: &c_mokg.orders,
+            near,
             prospect,
             sequence,
             combined: vec![],
-            envelope: Envelope::default(),
-            wants_gradient: false,
-            sums: Sums::default(),
+            envelopes: Envelopes::default(),
+            by_slopes: vec![],
+            by_means: vec![],
         }
     }
 
     /// Log of the gain at `x`, averaged over the weight vectors.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
-        self.wants_gradient = gradient.is_some();
         let prospect = self.prospect.clone();
-        prospect.borrow_mut().look(x)?;
+        let wanted = if gradient.is_some() { Wanted::Gradient } else { Wanted::Value };
+        prospect.borrow_mut().look(x, wanted)?;
         let prospect = &*prospect.borrow();
         if prospect.is_still() {
             return Ok(f64::NEG_INFINITY);
         }
-        // Of what is only compared nobody asks for derivatives.
-        self.sums.clear(match gradient {
-            Some(_) => {
-                let lines = self.shared.intercepts.dim();
-                [prospect.moved().len() * lines, self.shared.objectives()]
-            }
-            None => [0, 0],
-        });
-        self.add_weight_vectors(prospect)?;
+        let gain = self.gain(prospect)?;
         if let Some(gradient) = gradient {
-            let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
-            gradient.copy_from_slice(&prospect.pull_back(x, slopes, means)?);
-            gradient.iter_mut().for_each(|g| *g /= *gain);
+            self.add_up_derivatives(prospect);
+            prospect.pull_back(x, &mut self.by_slopes, &self.by_means, gradient)?;
+            gradient.iter_mut().for_each(|g| *g /= gain.scaled);
         }
-        Ok(self.sums.log_mean(self.shared.weights.len()))
+        Ok(gain.log_scale + (gain.scaled / self.shared.weights.len() as f64).ln())
     }
 
-    fn add_weight_vectors(&mut self, prospect: &Prospect<'_>) -> Result<()> {
-        let Self { shared, orders, sequence, combined, envelope, sums, .. } = self;
+    /// The sum of the gains for all weight vectors.
+    fn gain(&mut self, prospect: &Prospect<'_>) -> Result<Gain> {
+        if let Some(Near { orders, least }) = self.near {
+            self.find_envelopes(prospect, orders.as_deref().unwrap_or(self.orders), REACH)?;
+            let gain = self.envelopes.gain();
+            if gain.log() > *least {
+                return Ok(gain);
+            }
+        }
+        self.find_envelopes(prospect, self.orders, f64::INFINITY)?;
+        Ok(self.envelopes.gain())
+    }
+
+    fn find_envelopes(
+        &mut self,
+        prospect: &Prospect<'_>,
+        orders: &[HeightOrder],
+        reach: f64,
+    ) -> Result<()> {
+        let Self { shared, sequence, combined, envelopes, .. } = self;
+        envelopes.start(reach);
         // Where one objective moves, slopes are the same for all weight vectors, up to a factor.
         let common = match prospect.moved() {
             [objective] => Some((*objective, Slopes::new(prospect.slopes(0))?)),
@@ -217,17 +281,29 @@ impl<'a> Work<'a> {
                 Some(twin) => shared.intercepts.row(q)[twin],
                 None => shared.intercept(q, prospect.means()),
             };
-            let gain = orders[q].gain(own, slopes, factor, envelope)?;
-            if gain.scaled == 0.0 {
-                continue;
-            }
-            let aligned = sums.align(gain.log_scale);
-            sums.gain += aligned * gain.scaled;
-            if self.wants_gradient {
-                add_derivatives(shared, prospect, envelope, (q, aligned), sums);
-            }
+            envelopes.add(&orders[q], own, slopes, factor)?;
         }
         Ok(())
+    }
+
+    fn add_up_derivatives(&mut self, prospect: &Prospect<'_>) {
+        let Self { shared, sequence, envelopes, by_slopes, by_means, .. } = self;
+        let lines = shared.intercepts.dim();
+        by_slopes.clear();
+        by_slopes.resize(prospect.moved().len() * lines, 0.0);
+        by_means.clear();
+        by_means.resize(shared.objectives(), 0.0);
+        for line in envelopes.gradient() {
+            let q = sequence[line.family];
+            for (i, k) in prospect.moved().iter().enumerate() {
+                by_slopes[i * lines + line.line] += shared.factor(q, *k) * line.slope;
+            }
+            if line.own_intercept != 0.0 {
+                for (k, sum) in by_means.iter_mut().enumerate() {
+                    *sum += line.own_intercept * shared.factor(q, k);
+                }
+            }
+        }
     }
 }
 
@@ -238,27 +314,5 @@ fn combine(shared: &Scalarised<'_>, prospect: &Prospect<'_>, q: usize, combined:
     for (i, k) in prospect.moved().iter().enumerate() {
         let (factor, slopes) = (shared.factor(q, *k), prospect.slopes(i));
         combined.iter_mut().zip(slopes).for_each(|(sum, beta)| *sum += factor * beta);
-    }
-}
-
-/// Adds the derivatives of the envelope's gain for weight vector q, times a factor.
-fn add_derivatives(
-    shared: &Scalarised<'_>,
-    prospect: &Prospect<'_>,
-    envelope: &Envelope,
-    (q, aligned): (usize, f64),
-    sums: &mut Sums<2>,
-) {
-    let lines = shared.intercepts.dim();
-    for line in envelope.gradient() {
-        for (i, k) in prospect.moved().iter().enumerate() {
-            let factor = shared.factor(q, *k);
-            sums.by[SLOPES][i * lines + line.line] += aligned * factor * line.slope;
-        }
-        if line.line == lines - 1 {
-            for (k, sum) in sums.by[MEANS].iter_mut().enumerate() {
-                *sum += aligned * line.intercept * shared.factor(q, k);
-            }
-        }
     }
 }

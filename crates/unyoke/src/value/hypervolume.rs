@@ -19,7 +19,7 @@ mod together;
 use super::{Acquisition, Evaluator, Sums};
 #[cfg(test)]
 use crate::model::Model;
-use crate::outlook::{Compared, Prospect, SharedProspect};
+use crate::outlook::{Beside, Compared, Prospect, SharedProspect, Wanted};
 use std::sync::Arc;
 use together::Together;
 use unyoke_math::hypervolume_gain::{self, HypervolumeGain, JointHypervolumeGain};
@@ -118,17 +118,13 @@ impl Acquisition for Hypervolume<'_> {
     }
 
     fn evaluator(&self, option: usize) -> Evaluator<'_> {
-        self.evaluator_beside(option, &mut None)
+        self.evaluator_beside(option, &mut Beside::default())
     }
 
-    fn evaluator_beside<'s>(
-        &'s self,
-        option: usize,
-        shared: &mut Option<SharedProspect<'s>>,
-    ) -> Evaluator<'s> {
+    fn evaluator_beside<'s>(&'s self, option: usize, beside: &mut Beside<'s>) -> Evaluator<'s> {
         match &self.options[option] {
             Form::Alone(objective) => {
-                let prospect = Prospect::shared(&self.compared, *objective, shared);
+                let prospect = beside.prospect(&self.compared, *objective);
                 let mut work = Work::new(self, prospect);
                 Box::new(move |x, gradient| work.evaluate(x, gradient).unwrap_or(f64::NEG_INFINITY))
             }
@@ -166,7 +162,8 @@ impl<'a> Work<'a> {
     /// Log of the gain at `x`.
     fn evaluate(&mut self, x: &[f64], gradient: Option<&mut [f64]>) -> Result<f64> {
         let prospect = self.prospect.clone();
-        prospect.borrow_mut().look(x)?;
+        let wanted = if gradient.is_some() { Wanted::Gradient } else { Wanted::Value };
+        prospect.borrow_mut().look(x, wanted)?;
         let prospect = &*prospect.borrow();
         if prospect.is_still() {
             return Ok(f64::NEG_INFINITY);
@@ -226,7 +223,7 @@ impl<'a> Work<'a> {
         let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
         // Where nothing can be gained there is no direction to go.
         if *gain > 0.0 {
-            gradient.copy_from_slice(&prospect.pull_back(x, slopes, means)?);
+            prospect.pull_back(x, slopes, means, gradient)?;
             gradient.iter_mut().for_each(|g| *g /= *gain);
         }
         Ok(())
