@@ -252,9 +252,12 @@ def main():
     print(", ".join(f"{name} {version(package)}" for name, package in versions.items()))
     rows, began = {}, time.monotonic()
     for state in STATES:
-        for name, seconds in measure(state).items():
+        found = measure(state)
+        for name, seconds in found.items():
             rows.setdefault(name, []).append(seconds)
-        print(f"{state.name}: done after {time.monotonic() - began:.0f} s", file=sys.stderr)
+        # Large states take long: whoever does not wait for them has the others.
+        words = ", ".join(f"{name} {in_words(seconds)}" for name, seconds in found.items() if seconds)
+        print(f"{state.name}, after {time.monotonic() - began:.0f} s: {words}", file=sys.stderr)
     ours = rows["Unyoke, auto"]
     print("\n| | " + " | ".join(state.name for state in STATES) + " |")
     print("|---" * (len(STATES) + 1) + "|")

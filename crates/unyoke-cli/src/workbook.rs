@@ -17,6 +17,9 @@ pub(crate) fn is_workbook(path: &Path) -> bool {
     path.extension().is_some_and(|end| ENDS.iter().any(|known| end.eq_ignore_ascii_case(known)))
 }
 
+/// Cells of a sheet, blank ones included, at most.
+const MOST_CELLS: u64 = 20_000_000;
+
 /// A sheet.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Sheet {
@@ -57,6 +60,13 @@ pub(crate) fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Failure> {
             .ok_or_else(|| no_such_sheet(path, name, &others))?,
     };
     let name = others.remove(place);
+    if let Some(far) = far_cell(&mut workbook, &name) {
+        return Err(Failure::Refused(format!(
+            "the sheet {name:?} of {} reaches to {far}; delete what is far from its table, or copy the table \
+             to a sheet of its own",
+            path.display()
+        )));
+    }
     let values = workbook.worksheet_range(&name).map_err(unreadable)?;
     let formulas = workbook.worksheet_formula(&name).unwrap_or_default();
     let merged = merged(&mut workbook, &name);
@@ -120,6 +130,21 @@ fn moment_in_words(moment: &ExcelDateTime) -> String {
         days if days.fract() == 0.0 => date,
         _ => format!("{date} {time}"),
     }
+}
+
+/// The corner of a sheet that is far too large for a table, because something stands far from all else: to read
+/// it would take more memory than there is.
+fn far_cell(workbook: &mut Sheets<BufReader<File>>, name: &str) -> Option<String> {
+    let Sheets::Xlsx(workbook) = workbook else { return None };
+    let mut cells = workbook.worksheet_cells_reader(name).ok()?;
+    let (mut last_row, mut last_column) = (0, 0);
+    // What is wrong with a cell is told by whoever reads its value.
+    while let Ok(Some(cell)) = cells.next_cell() {
+        let (row, column) = cell.get_position();
+        (last_row, last_column) = (last_row.max(row), last_column.max(column));
+    }
+    let is_far = u64::from(last_row) * u64::from(last_column) > MOST_CELLS;
+    is_far.then(|| format!("{}{}", letters(last_column), last_row + 1))
 }
 
 /// Merged cells, which only one kind of workbook tells.

@@ -130,6 +130,26 @@ fn titles_above_the_names_and_merged_cells_are_told() {
 }
 
 #[test]
+fn remarks_beside_a_table_are_no_rows_and_cells_far_from_it_are_told() {
+    let fill = |sheet: &mut Worksheet| {
+        head(sheet, 0);
+        sheet.write(0, 5, "remark").unwrap();
+        sheet.write_row(1, 0, ["1", "2", "oak", "0.5"]).unwrap();
+        sheet.write(2, 5, "the oven was cold").unwrap();
+    };
+    let near = place(fill);
+    let said = near.text(&["import", "old.xlsx"]);
+    assert!(said.contains("note: line 3 has no design and no values\n"), "{said}");
+    assert!(said.contains("1 value imported\n"), "{said}");
+    let far = place(|sheet| {
+        fill(sheet);
+        sheet.write(1_048_575, 16_383, "x").unwrap();
+    });
+    let said = far.fails(&["import", "old.xlsx"], 1);
+    assert!(said.contains("reaches to XFD1048576; delete what is far from its table"), "{said}");
+}
+
+#[test]
 fn sheets_are_chosen_by_name() {
     let place = Place::new(STUDY);
     let mut workbook = Workbook::new();

@@ -189,6 +189,20 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Of several values those that are others than `before`, if nothing else has changed.
+    fn other_values(&self, before: &Self) -> Option<String> {
+        let has_same_outputs = self.values.keys().eq(before.values.keys());
+        if !has_same_outputs || self.values.len() < 2 || self.reason != before.reason {
+            return None;
+        }
+        let is_other =
+            |(name, reading): &(&String, &ReadingView)| before.values[*name] != **reading;
+        let pair = |(name, reading): (&String, &ReadingView)| {
+            format!("{name} = {}", words::reading(reading.value, reading.sd))
+        };
+        Some(self.values.iter().filter(is_other).map(pair).collect::<Vec<_>>().join(", "))
+    }
+
     /// What has changed since `before`.
     fn after(&self, before: &Self) -> String {
         if self.status == EvaluationStatus::Retracted {
@@ -196,7 +210,7 @@ impl<'a> State<'a> {
         }
         let mut changed = vec![];
         if self.result() != before.result() {
-            changed.push(self.result());
+            changed.push(self.other_values(before).unwrap_or_else(|| self.result()));
         }
         if self.spent != before.spent {
             changed.push(format!("a cost of {}", words::short(self.spent)));
@@ -333,6 +347,19 @@ mod tests {
         assert_eq!(shown.values["drag"], ReadingView { value: 0.3, sd: Some(0.05) });
         assert_eq!(shown.reason.as_deref(), Some("no wake found"));
         assert_eq!((shown.cost, shown.spent), (4.0, 2.5));
+    }
+
+    #[test]
+    fn of_several_outputs_only_corrected_ones_are_told_again() {
+        let outputs = Problem::builder().continuous("x", 0.0, 1.0).output(Output::minimise("drag"));
+        let outputs = outputs.output(Output::maximise("lift"));
+        let both = outputs.measurement(Measurement::new("cfd", ["drag", "lift"], 4.0));
+        let mut study = Study::new(both.build().unwrap()).unwrap();
+        let id = study.ask().unwrap().evaluation;
+        study.tell(id, Outcome::from([("drag", 30.0), ("lift", 1.2)])).unwrap();
+        study.correct(id, Outcome::from([("drag", 0.3)])).unwrap();
+        let changes = evaluations(&study)[0].changes().unwrap();
+        assert_eq!(changes, "drag = 30, lift = 1.2, corrected to drag = 0.3");
     }
 
     #[test]

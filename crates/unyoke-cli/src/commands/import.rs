@@ -349,7 +349,14 @@ fn read(arguments: &Arguments, problem: &Problem) -> Result<Content, Failure> {
     let mut trial = Study::new(problem.clone())?;
     let mut content = Content { notes: table.notes.clone(), ..Content::default() };
     content.notes.extend(ignored);
+    let is_ours: Vec<bool> = head.iter().map(|name| column(name) != Column::Other).collect();
     for row in &table.rows {
+        let has_cells = |(i, is_ours): (usize, &bool)| *is_ours && !row.cell(i).trim().is_empty();
+        // A remark beside the table.
+        if !is_ours.iter().enumerate().any(has_cells) && !row.is_too_long(head.len()) {
+            content.notes.push(format!("line {} has no design and no values", row.line));
+            continue;
+        }
         match understood(&table, &head, row, problem, &mut trial) {
             Ok(values) => content.rows.extend(values),
             Err(mistake) => content.mistakes.push((row.line, mistake)),
