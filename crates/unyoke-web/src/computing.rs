@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use unyoke::{Design, Journal, Suggestion};
 use unyoke_run::Limits;
 use unyoke_view::{
-    Background, DesignView, Explanation, FrontView, StudyReport, best_for, explain_design,
-    explanation, front, has_values,
+    Background, DesignView, Explanation, FrontView, StudyReport, best_for,
+    explain_designs, explanation, front, has_values,
 };
 
 use crate::error::Result;
@@ -65,7 +65,8 @@ pub(crate) enum Answer {
     Next(Arc<Explanation>),
     Report(Arc<StudyReport>),
     Front(Arc<FrontView>),
-    At(Arc<DesignView>),
+    /// One design, in a list as views have it.
+    At(Vec<Arc<DesignView>>),
 }
 
 /// Why there is no answer.
@@ -313,7 +314,10 @@ fn compute(glance: &Glance, question: &Question) -> Result<Answer> {
     Ok(match question {
         Question::Front { points, cautious } => answer(front(study, *points, *cautious)?),
         Question::Best { weights, cautious } => answer(best_for(study, weights, *cautious)?),
-        Question::At { design } => Answer::At(Arc::new(explain_design(study, design.clone())?)),
+        Question::At { design } => {
+            let explained = explain_designs(study, std::slice::from_ref(design))?;
+            Answer::At(explained.into_iter().map(Arc::new).collect())
+        }
         Question::WhatIf { prices } => {
             let mut study = glance.copy()?;
             for (measurement, price) in prices {
@@ -358,7 +362,7 @@ impl Ready<Answer> {
     /// The design that this is about.
     pub(crate) fn design(self) -> Ready<DesignView> {
         self.only(|answer| match answer {
-            Answer::At(value) => Some(Arc::clone(value)),
+            Answer::At(designs) => designs.first().map(Arc::clone),
             _ => None,
         })
     }

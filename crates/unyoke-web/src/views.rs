@@ -34,8 +34,8 @@ pub(crate) fn at_once(glance: &Glance) -> Result<AtOnce> {
 /// How a study stands.
 pub(crate) fn status_of(glance: &Glance) -> Result<StatusView> {
     let worker = |(evaluation, working): (u64, Working)| {
-        let Working { owner, attempt, since } = working;
-        (evaluation, Worker { owner, attempt, since })
+        let Working { owner, attempt, since, job } = working;
+        (evaluation, Worker { owner, attempt, since, job })
     };
     let workers = glance.working()?.into_iter().map(worker).collect();
     let late_results = glance.store.as_ref().map_or(Ok(0), |store| Ok(store.late()?.len()));

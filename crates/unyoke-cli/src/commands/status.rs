@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 use unyoke::{Cost, Obstacle, Permission, Study};
-use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, Working, job_of, now, working};
+use unyoke_run::{BY_HAND, Layout, Limits, Looked, StudyFile, Working, now, working};
 use unyoke_store::Store;
 use unyoke_view::{
     Custody, OutputStatus, PendingView, Plan, QueuedView, StatusView, Worker, status,
@@ -85,13 +85,11 @@ fn plan(file: &StudyFile) -> Plan {
 
 /// Who works on what, by the leases of the study.
 fn custody(file: &StudyFile, store: &Store) -> Result<Custody, Failure> {
-    let layout = Layout::new(&file.runs);
     let worker = |(evaluation, working): (u64, Working)| {
-        let Working { owner, attempt, since } = working;
-        let job = job_of(&layout, evaluation);
+        let Working { owner, attempt, since, job } = working;
         (evaluation, Worker { owner, attempt, since, job })
     };
-    let workers = working(&layout, store)?.into_iter().map(worker).collect();
+    let workers = working(&Layout::new(&file.runs), store)?.into_iter().map(worker).collect();
     Ok(Custody { workers, late_results: store.late()?.len(), now: now() })
 }
 

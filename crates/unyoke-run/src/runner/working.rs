@@ -7,7 +7,7 @@ use unyoke_store::{LeaseStatus, Store};
 
 use super::owner::is_gone;
 use crate::error::Result;
-use crate::process::Layout;
+use crate::process::{Layout, job_of};
 
 /// Who works on an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +18,8 @@ pub struct Working {
     pub attempt: u32,
     /// Since when its command runs on this machine, in seconds since the beginning of 1970, UTC.
     pub since: Option<u64>,
+    /// The name of its job and what the scheduler said of it last, where it is one.
+    pub job: Option<String>,
 }
 
 /// Who works on each evaluation that was ever claimed, by its number.
@@ -29,7 +31,8 @@ pub fn working(layout: &Layout, store: &Store) -> Result<BTreeMap<u64, Working>>
         let owner = has_owner(&status).then(|| status.lease.owner.clone());
         let (evaluation, attempt) = (status.lease.evaluation, status.lease.attempt);
         let since = owner.as_ref().and_then(|_| begun(layout, evaluation));
-        (evaluation, Working { owner, attempt, since })
+        let job = job_of(layout, evaluation);
+        (evaluation, Working { owner, attempt, since, job })
     };
     Ok(store.leases()?.into_iter().map(working).collect())
 }

@@ -1,10 +1,10 @@
 //! What next: the measurement that is worth most per cost, the table it won, and what waits or is paused.
 
 use maud::{Markup, html};
-use unyoke::{Cost, Measurement};
+use unyoke::{Cost, Measurement, Obstacle};
 use unyoke_view::words::short;
 use unyoke_view::{
-    Explanation, GainUnit, Obstacle, OptionView, PausedView, ProspectView, QueuedView,
+    Explanation, GainUnit, OptionView, PausedView, ProspectView, QueuedView,
 };
 
 use super::entries;
