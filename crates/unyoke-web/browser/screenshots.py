@@ -28,7 +28,7 @@ def main(out):
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         place = Path(place)
-        studies.coating(place / "coating", rows=20)
+        studies.coating(place / "coating")
         runner = running(place / "plate")
         server = studies.Server(place, "coating/study.toml", "plate/study.toml")
         browser = playwright.chromium.launch(executable_path=os.environ["UNYOKE_CHROMIUM"], args=FLAGS)
@@ -47,6 +47,7 @@ def main(out):
         finally:
             browser.close()
             server.stop()
+            (place / "plate/go").touch()
             runner.terminate()
             runner.wait()
 

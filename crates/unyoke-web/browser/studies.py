@@ -59,7 +59,7 @@ cost = 60
 designs = 2
 
 [run]
-workers = 2
+slots = 2
 
 [parameters.thickness]
 low = 1.0
@@ -102,15 +102,22 @@ def evaluations(folder, file="study.toml"):
     return json.loads(unyoke(folder, "export", "--json", file))
 
 
+def scatter(temperature, time, hardener):
+    """Noise that is the same in every run."""
+    return math.sin(12.9898 * temperature + 78.233 * time + 37.719 * hardener)
+
+
 def hardness(temperature, time, hardener):
-    return round(60 + 0.5 * (temperature - 60) + 0.4 * time + 6 * hardener - 0.004 * (temperature - 60) ** 2 - 0.006 * time**2, 1)
+    noise = 2.5 * scatter(temperature, time, hardener)
+    return round(noise + 60 + 0.5 * (temperature - 60) + 0.4 * time + 6 * hardener - 0.004 * (temperature - 60) ** 2 - 0.006 * time**2, 1)
 
 
 def gloss(temperature, time, hardener):
-    return round(95 - 0.25 * (temperature - 60) - 0.2 * time + 3 * math.sin(hardener) - 0.8 * hardener, 1)
+    noise = 1.5 * scatter(time, hardener, temperature)
+    return round(noise + 95 - 0.25 * (temperature - 60) - 0.2 * time + 3 * math.sin(hardener) - 0.8 * hardener, 1)
 
 
-def coating(folder, rows=14):
+def coating(folder, rows=10):
     """A study by hand with values, a failure, a correction and something that waits."""
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(COATING)

@@ -271,5 +271,6 @@ def test_a_run_is_watched_and_stopped_while_it_writes_the_study(visit, serve, tm
         (folder / "go").touch()
         page.wait_for_selector("[data-part=results] tbody tr:nth-child(4)", timeout=60_000)
     finally:
+        (folder / "go").touch()
         runner.terminate()
         runner.wait()

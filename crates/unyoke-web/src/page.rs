@@ -125,7 +125,8 @@ mod tests {
         for view in View::ALL {
             let html = study_page(view, &shown);
             let values = |name: &str| -> Vec<String> {
-                let parts = html.split(&format!(" {name}=\"")).skip(1);
+                let begin = format!(" {name}=\"");
+                let parts = html.split(begin.as_str()).skip(1);
                 parts.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
             };
             let ids = values("id");

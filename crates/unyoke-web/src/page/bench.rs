@@ -41,7 +41,7 @@ fn ask(shown: &Shown, waiting: usize) -> Markup {
             noscript { p.notice { "Entering results needs JavaScript. Everything can be read without it." } }
             (entries::form("ask", "Ask for the next measurement", &html! {
                 @if shown.problem.measurements.len() > 1 {
-                    label for="ask-measurement" { "Of" }
+                    label for="ask-measurement" { "Which measurement" }
                     (entries::measurement(&shown.problem, "ask-measurement", "measurements", "whatever is worth most per cost"))
                 }
             }))

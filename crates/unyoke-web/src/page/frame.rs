@@ -16,7 +16,7 @@ pub(super) fn plain(title: &str, content: &Markup) -> Markup {
         html lang="en" {
             (head(title, Waiting::No))
             body {
-                header.top { div.bar { p.study { "Unyoke" } } }
+                header.top { div.masthead { p.study { "Unyoke" } } }
                 main id="main" { h1 { (title) } (content) }
             }
         }
@@ -39,7 +39,7 @@ pub(super) fn of_study(view: View, shown: &Shown, content: &Markup) -> Markup {
             body data-study=(shown.id) data-view=(view.slug()) data-position=(shown.position) data-now=(shown.now) {
                 a.skip href="#main" { "Skip to the content" }
                 header.top {
-                    div.bar {
+                    div.masthead {
                         @if shown.studies.len() > 1 {
                             a.all href="/" { "All studies" }
                         }

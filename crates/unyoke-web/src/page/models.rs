@@ -31,7 +31,7 @@ fn trust(shown: &Shown, report: &StudyReport) -> Markup {
     let models: Vec<&ModelView> = report.next.models.iter().collect();
     html! {
         h2 { "Can the models be trusted?" }
-        div.scroll tabindex="0" role="region" aria-label="Models" {
+        div.scroll.wrap tabindex="0" role="region" aria-label="Models" {
             table {
                 thead { tr { @for (i, head) in ModelView::HEAD.iter().enumerate() { th.text[i > 3] scope="col" { (head) } } } }
                 tbody {

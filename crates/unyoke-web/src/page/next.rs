@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use unyoke::{Cost, Measurement};
-use unyoke_view::words::{share, short};
+use unyoke_view::words::short;
 use unyoke_view::{
     Explanation, GainUnit, Obstacle, OptionView, PausedView, ProspectView, QueuedView,
 };
@@ -13,7 +13,7 @@ use crate::shown::Shown;
 
 pub(super) fn content(shown: &Shown) -> Markup {
     html! {
-        section.lead data-part="lead" {
+        section data-part="lead" {
             (state(&shown.next, shown.position))
             @if let Some(next) = shown.next.value() { (lead(shown, next)) }
         }
@@ -153,11 +153,6 @@ fn worth(explanation: &Explanation) -> Markup {
         @if !sentences.is_empty() {
             h2 { "Is it worth continuing?" }
             @for sentence in &sentences { p { (capitalised(sentence)) } }
-            @if let Some(one) = &explanation.next.prospect {
-                @if one.range > 0.0 && one.gain <= one.range {
-                    p.muted { "The next evaluation is worth " (share(one.gain / one.range)) " of the range of the front." }
-                }
-            }
         }
     }
 }
