@@ -29,6 +29,7 @@ function drop(key) {
 }
 
 function show() {
+  if (!place) return;
   const count = read().filter((entry) => entry.tried).length;
   place.hidden = count === 0;
   place.textContent = count === 0 ? "" : (count === 1 ? "1 entry is" : count + " entries are") + " kept here and will be sent when the server can be reached";

@@ -11,7 +11,15 @@ import * as person from "./person.js";
 import { follow } from "./stream.js";
 
 document.documentElement.classList.add("script");
-document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+showCurrentView();
+
+// On a phone the views do not fit beside each other. Scrolled by hand: scrollIntoView would move where Tab begins.
+function showCurrentView() {
+  const current = document.querySelector(".views [aria-current]");
+  const list = current?.closest("ul");
+  if (list) list.scrollLeft = current.offsetLeft - (list.clientWidth - current.offsetWidth) / 2;
+}
+
 if (document.body.dataset.study !== undefined) {
   parts.begin();
   person.show();

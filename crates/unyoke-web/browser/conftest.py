@@ -97,7 +97,8 @@ def computed(page):
 
 def violations(page):
     """What axe-core finds that is serious or worse."""
-    page.evaluate(AXE)
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE)
     found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     return [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in grave]

@@ -26,14 +26,14 @@ def test_every_view_shows_what_it_is_for(shown, visit, view):
     page.wait_for_selector("#connection.on")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_people_who_cannot_see_or_point_can_use_every_view(shown, visit, view, scheme):
-    for size in (WIDE, PHONE):
-        page = computed(visit(shown.url(view), size=size, color_scheme=scheme))
-        for details in page.locator("details").all():
-            details.evaluate("(one) => { one.open = true; }")
-        assert violations(page) == []
+def test_people_who_cannot_see_or_point_can_use_every_view(shown, visit, view):
+    page = computed(visit(shown.url(view)))
+    page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
+    for scheme, size in (("light", WIDE), ("dark", WIDE), ("light", PHONE), ("dark", PHONE)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        assert violations(page) == [], (scheme, size)
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440, 3840])
@@ -192,6 +192,6 @@ def test_names_and_reasons_are_text_wherever_they_come_from(finished, visit, ser
         assert studies.HOSTILE in page.locator("body").inner_text(), view
         assert page.title() != "owned"
         # The script sets text as text too.
-        for row in page.locator("tr[data-key]").all()[:1]:
+        for row in page.locator("tr[data-key]:visible").all()[:1]:
             row.click()
         assert page.locator("img").count() == 0, view

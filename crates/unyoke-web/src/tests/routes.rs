@@ -191,7 +191,7 @@ fn check_headers(answer: &Answer, what: &str) {
     let policy = answer.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{what}");
     assert_eq!(answer.headers["x-content-type-options"], "nosniff", "{what}");
-    assert_eq!(answer.headers["referrer-policy"], "no-referrer", "{what}");
+    assert_eq!(answer.headers["referrer-policy"], "same-origin", "{what}");
     assert!(answer.headers.contains_key("cache-control"), "{what}");
     assert!(!answer.headers.contains_key("access-control-allow-origin"), "{what}");
 }
