@@ -63,8 +63,9 @@ struct Added {
 pub(crate) fn read(text: &str) -> Option<Record> {
     Some(match event(text)? {
         "asked" => {
-            let Asked { format, by, at, key, evaluation, design, measurement, cost, initial, .. } =
-                serde_json::from_str(text).ok()?;
+            let Asked {
+                format, by, at, key, evaluation, design, measurement, cost, initial, ..
+            } = serde_json::from_str(text).ok()?;
             let event = Event::Asked { evaluation, design, measurement, cost, initial };
             Record { format, by, at, key, event }
         }

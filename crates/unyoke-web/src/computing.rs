@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use unyoke::{Design, Journal, Suggestion};
 use unyoke_run::Limits;
 use unyoke_view::{
-    Background, DesignView, Explanation, FrontView, StudyReport, best_for,
-    explain_designs, explanation, front, has_values,
+    Background, DesignView, Explanation, FrontView, StudyReport, best_for, explain_designs,
+    explanation, front, has_values,
 };
 
 use crate::error::Result;

@@ -202,8 +202,9 @@ impl List {
             }
             let slug = slug(&origin.name());
             let is_taken = |id: &str| self.studies.iter().any(|study| study.id == id);
-            let numbered = (1..).map(|n| if n == 1 { slug.clone() } else { format!("{slug}-{n}") });
-            let id = numbered.into_iter().find(|id| !is_taken(id)).unwrap_or_default();
+            let mut numbered =
+                (1..).map(|n| if n == 1 { slug.clone() } else { format!("{slug}-{n}") });
+            let id = numbered.find(|id| !is_taken(id)).unwrap_or_default();
             self.studies.push(Arc::new(Served::new(id, origin)));
         }
     }

@@ -3,9 +3,7 @@
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use unyoke::{
-    Appraisal, Design, Obstacle, Permission, Problem, Study, Suggestion, Verdict,
-};
+use unyoke::{Appraisal, Design, Obstacle, Permission, Problem, Study, Suggestion, Verdict};
 use unyoke_run::{Limits, Opened, StudyFile, ask_by_hand};
 use unyoke_store::Store;
 use unyoke_view::{AppraisalView, SuggestionView};

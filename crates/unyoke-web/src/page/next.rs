@@ -3,9 +3,7 @@
 use maud::{Markup, html};
 use unyoke::{Cost, Measurement, Obstacle};
 use unyoke_view::words::short;
-use unyoke_view::{
-    Explanation, GainUnit, OptionView, PausedView, ProspectView, QueuedView,
-};
+use unyoke_view::{Explanation, GainUnit, OptionView, PausedView, ProspectView, QueuedView};
 
 use super::entries;
 use super::parts::{capitalised, design_line, design_list, moment, state};
