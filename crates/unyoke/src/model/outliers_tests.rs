@@ -61,7 +61,7 @@ impl Seen {
     }
 
     fn draft(&self) -> Draft {
-        draft(&self.observed(), &Config::default()).unwrap()
+        draft(&self.observed(), &Config::default(), &Fits::default()).unwrap()
     }
 
     /// The numbers of the values that are set aside, and of those that are clipped.
