@@ -53,16 +53,8 @@ const CLOUD_RADII: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 const CLOUD_DIRECTIONS: usize = 2;
 const AROUND_DIRECTIONS: usize = 6;
 
-/// Around how many of the climbs' ends to look, and how much lower than the best they may be.
+/// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
-const DOUBT: f64 = 0.1;
-
-/// Rounds of climbs: which part of the starts takes part, and up to how many iterations. Most starts lead
-/// to the same few tops, or visibly to lower ones.
-const ROUNDS: [(f64, usize); 3] = [(1.0, 5), (0.4, 10), (0.2, usize::MAX)];
-
-/// Tops this close to each other, or closer, are of one hill.
-const SAME_HILL: f64 = 0.01;
 
 /// What a squared violation of the limits costs a climb, in units of the log gain. With less, climbs
 /// end further beyond the limits and lose more when they are pulled back; from 1e6 on they stick to
@@ -85,8 +77,9 @@ pub(crate) fn best_of_each_option(
                 return Ok(target.first_free(target.made_valid(found?, &raw), &is_taken));
             }
             let values = target.raw_values(&raw);
-            let mut found = target.climb_in_rounds(&raw, &values)?;
-            let tops = doubtful(&found);
+            let mut found = target.climb_from_best(&raw, &values)?;
+            sort_best_first(&mut found);
+            let tops: Vec<Optimum> = found.iter().take(POLISHED).cloned().collect();
             let polish = |top| target.look_around(top);
             found.extend(tops.into_par_iter().map(polish).collect::<Result<Vec<_>>>()?);
             sort_best_first(&mut found);
@@ -105,24 +98,6 @@ pub(crate) fn best_of_each_option(
 fn sort_best_first(found: &mut Vec<Optimum>) {
     found.retain(|optimum| !optimum.value.is_nan());
     found.sort_by(|a, b| b.value.total_cmp(&a.value));
-}
-
-/// Those of the tops, the best first, that looking around them may turn out to be the best.
-fn doubtful(tops: &[Optimum]) -> Vec<Optimum> {
-    let Some(best) = tops.first() else { return vec![] };
-    let is_close = |top: &&Optimum| top.value == best.value || top.value > best.value - DOUBT;
-    tops.iter().take(POLISHED).filter(is_close).cloned().collect()
-}
-
-/// Drops all tops that are next to a better one; the best are to come first.
-fn one_of_each_hill(tops: Vec<Optimum>) -> Vec<Optimum> {
-    let mut apart: Vec<Optimum> = vec![];
-    for top in tops {
-        if apart.iter().all(|other| distance(&other.x, &top.x) > SAME_HILL) {
-            apart.push(top);
-        }
-    }
-    apart
 }
 
 impl Region<'_> {
@@ -282,39 +257,11 @@ impl Target<'_> {
         values_at(|designs| self.evaluator_of(designs), raw)
     }
 
-    /// Climbs from the best raw designs that are apart from each other, in rounds: those that fall
-    /// behind, or come to the hill of a better one, are given up. The best top comes first.
-    fn climb_in_rounds(&self, raw: &Points, values: &[f64]) -> Result<Vec<Optimum>> {
-        let Search { restarts, iterations, .. } = self.region.search;
-        let start = |i: usize| Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
-        let mut tops: Vec<Optimum> = apart(raw, values, restarts).into_iter().map(start).collect();
-        let mut given_up = vec![];
-        // Which values discrete parameters should have shows late: all climbs go on.
-        let is_continuous = self.region.space.continuous().iter().all(|continuous| *continuous);
-        let rounds = if is_continuous { &ROUNDS[..] } else { &[(1.0, usize::MAX)] };
-        for &(part, limit) in rounds {
-            let count = (part * restarts as f64).ceil() as usize;
-            given_up.extend(tops.split_off(count.min(tops.len())));
-            let climb = |top: Optimum| self.climb(&top.x, limit.min(iterations));
-            tops = tops.into_par_iter().map(climb).collect::<Result<_>>()?;
-            sort_best_first(&mut tops);
-            if is_continuous {
-                tops = one_of_each_hill(tops);
-            }
-        }
-        let improve = |top| self.improve_discrete(top);
-        tops = tops.into_par_iter().map(improve).collect::<Result<_>>()?;
-        tops.extend(given_up);
-        sort_best_first(&mut tops);
-        Ok(tops)
-    }
-
-    /// Climbs from the best raw designs that are apart from each other, all of them to the end.
-    #[cfg(test)]
+    /// Climbs from the best raw designs that are apart from each other.
     fn climb_from_best(&self, raw: &Points, values: &[f64]) -> Result<Vec<Optimum>> {
         let starts = apart(raw, values, self.region.search.restarts);
         let climb = |&i: &usize| {
-            let optimum = self.climb(raw.row(i), self.region.search.iterations)?;
+            let optimum = self.climb(raw.row(i))?;
             self.improve_discrete(optimum)
         };
         starts.par_iter().map(climb).collect()
@@ -322,17 +269,18 @@ impl Target<'_> {
 
     /// Climbs from a valid design to a valid one. Numbers with many steps move as if they had none;
     /// once they are rounded, the continuous ones follow.
-    fn climb(&self, start: &[f64], iterations: usize) -> Result<Optimum> {
+    fn climb(&self, start: &[f64]) -> Result<Optimum> {
         let space = self.region.space;
-        let mut top = self.climb_along(start, space.climbable(), iterations)?;
+        let mut top = self.climb_along(start, space.climbable())?;
         if space.climbable() != space.continuous() {
-            top = better(self.climb_along(&top.x, space.continuous(), iterations)?, top);
+            top = better(self.climb_along(&top.x, space.continuous())?, top);
         }
         Ok(top)
     }
 
     /// Climbs along the inputs that are free, the others held.
-    fn climb_along(&self, start: &[f64], free: &[bool], iterations: usize) -> Result<Optimum> {
+    fn climb_along(&self, start: &[f64], free: &[bool]) -> Result<Optimum> {
+        let iterations = self.region.search.iterations;
         let stopping = Stopping { iterations, gradient: 1e-5, gain: 1e-9 };
         let bounds = bounds(free, start)?;
         if self.region.is_plain() {
@@ -356,7 +304,7 @@ impl Target<'_> {
         let values: Vec<f64> = cloud.rows().map(|x| evaluate(x, None)).collect();
         let mut best = top;
         for i in largest(&values, 2) {
-            best = better(best, self.climb(cloud.row(i), self.region.search.iterations)?);
+            best = better(best, self.climb(cloud.row(i))?);
         }
         Ok(feel(&mut evaluate, self.region, best, &mut rng))
     }
@@ -372,9 +320,7 @@ impl Target<'_> {
             let values: Vec<f64> = neighbours.iter().map(|x| evaluate(x, None)).collect();
             match largest(&values, 1).first() {
                 Some(&best) if values[best] > optimum.value => {
-                    let iterations = self.region.search.iterations;
-                    let next =
-                        self.climb_along(&neighbours[best], space.continuous(), iterations)?;
+                    let next = self.climb_along(&neighbours[best], space.continuous())?;
                     let x = neighbours[best].clone();
                     let stay = Optimum { x, value: values[best], evaluations: 1 };
                     optimum = if next.value >= stay.value { next } else { stay };

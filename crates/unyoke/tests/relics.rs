@@ -99,8 +99,8 @@ fn a_study_of_format_1_goes_on_in_the_format_of_today() {
 const FORMAT_2: &str = include_str!("golden/study-format-2.jsonl");
 
 /// Whatever users can say about their wishes since, a study that says nothing goes on as it did. Not to the
-/// bit any more: since climbs go in rounds and designs are screened together, the same maximum is found
-/// from other starts.
+/// bit any more: since designs are screened together and gradients are added up in another order, a
+/// maximum may differ in its last digits.
 #[test]
 fn a_study_of_format_2_suggests_what_it_suggested() {
     let records: Vec<Record> =

@@ -314,11 +314,11 @@ fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
     assert!(wins >= 20, "{wins} {gains:?}");
 }
 
-/// What the version before climbs went in rounds found: a row per model, the default set first.
+/// What was found before raw designs were screened together: a row per model, the default set first.
 const FOUND: &str = include_str!("found.txt");
 
 #[test]
-fn no_maximum_is_lower_than_with_twice_the_evaluations() {
+fn no_maximum_is_lower_than_before() {
     let rows = FOUND.lines().filter(|line| !line.starts_with('#'));
     let rows: Vec<Vec<f64>> =
         rows.map(|line| line.split(' ').map(|v| v.parse().unwrap()).collect()).collect();
