@@ -7,7 +7,7 @@
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
-use crate::simd::{exp, vectorised, weighted_gaps, weighted_squares};
+use crate::simd::{exp, vectorised, weighted_squares};
 use std::ops::Range;
 
 /// Shape of a covariance function.
@@ -79,133 +79,6 @@ impl Family {
             Self::SquaredExponential => map_both(r2, slopes, variance, squared_exponential),
         }
     }
-}
-
-/// So many points at a time: their distances stay in registers until they are covariances.
-const BLOCK: usize = 8;
-
-/// r² from the scaled point `z` to the points from `start` on, `count` of a block.
-#[inline(always)]
-fn block_distances(columns: &[Vec<f64>], z: &[f64], start: usize, count: usize) -> [f64; BLOCK] {
-    let mut r2 = [0.0; BLOCK];
-    for (column, &zd) in columns.iter().zip(z) {
-        let mut block = [0.0; BLOCK];
-        match column.get(start..start + BLOCK) {
-            Some(whole) if count == BLOCK => block.copy_from_slice(whole),
-            _ => block[..count].copy_from_slice(&column[start..start + count]),
-        }
-        for (r2, v) in r2.iter_mut().zip(&block) {
-            let difference = v - zd;
-            *r2 = difference.mul_add(difference, *r2);
-        }
-    }
-    r2
-}
-
-/// Calls `each` with the place of every block of the points of `range`, their number, and their r²
-/// from `z`.
-#[inline(always)]
-fn for_blocks(
-    columns: &[Vec<f64>],
-    z: &[f64],
-    range: Range<usize>,
-    mut each: impl FnMut(usize, usize, [f64; BLOCK]),
-) {
-    let mut at = 0;
-    while at < range.len() {
-        let count = BLOCK.min(range.len() - at);
-        each(at, count, block_distances(columns, z, range.start + at, count));
-        at += count;
-    }
-}
-
-/// Writes variance · ρ(r²) of the points of `range` to `out`.
-#[inline(always)]
-fn write_values(
-    (columns, z, range): (&[Vec<f64>], &[f64], Range<usize>),
-    variance: f64,
-    out: &mut [f64],
-    profile: impl Fn(f64) -> Profile,
-) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for_blocks(
-                columns,
-                z,
-                range,
-                #[inline(always)]
-                |at, count, r2| {
-                    let mut k = [0.0; BLOCK];
-                    for (k, r2) in k.iter_mut().zip(r2) {
-                        *k = variance * profile(r2).value;
-                    }
-                    out[at..at + count].copy_from_slice(&k[..count]);
-                },
-            );
-        },
-    );
-}
-
-/// The same, with variance · dρ/dr².
-#[inline(always)]
-fn write_both(
-    (columns, z, range): (&[Vec<f64>], &[f64], Range<usize>),
-    variance: f64,
-    (out, slopes): (&mut [f64], &mut [f64]),
-    profile: impl Fn(f64) -> Profile,
-) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for_blocks(
-                columns,
-                z,
-                range,
-                #[inline(always)]
-                |at, count, r2| {
-                    let (mut k, mut slope) = ([0.0; BLOCK], [0.0; BLOCK]);
-                    for ((k, slope), r2) in k.iter_mut().zip(&mut slope).zip(r2) {
-                        let p = profile(r2);
-                        *k = variance * p.value;
-                        *slope = variance * p.slope;
-                    }
-                    out[at..at + count].copy_from_slice(&k[..count]);
-                    slopes[at..at + count].copy_from_slice(&slope[..count]);
-                },
-            );
-        },
-    );
-}
-
-/// Adds weight · variance · ρ(r²) of the points of `range` to `out`.
-#[inline(always)]
-fn add_values(
-    (columns, z, range): (&[Vec<f64>], &[f64], Range<usize>),
-    variance: f64,
-    weight: f64,
-    out: &mut [f64],
-    profile: impl Fn(f64) -> Profile,
-) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for_blocks(
-                columns,
-                z,
-                range,
-                #[inline(always)]
-                |at, count, r2| {
-                    let mut sums = [0.0; BLOCK];
-                    sums[..count].copy_from_slice(&out[at..at + count]);
-                    for (sum, r2) in sums.iter_mut().zip(r2) {
-                        *sum = weight.mul_add(variance * profile(r2).value, *sum);
-                    }
-                    out[at..at + count].copy_from_slice(&sums[..count]);
-                },
-            );
-        },
-    );
 }
 
 #[inline(always)]
@@ -449,12 +322,8 @@ impl Scaled {
         range: Range<usize>,
         out: &mut [f64],
     ) {
-        let (points, variance) = ((&self.columns[..], z, range), kernel.variance);
-        match kernel.family {
-            Family::Matern52 => write_values(points, variance, out, matern52),
-            Family::Matern32 => write_values(points, variance, out, matern32),
-            Family::SquaredExponential => write_values(points, variance, out, squared_exponential),
-        }
+        self.squared_distances(z, range, out);
+        kernel.family.values(kernel.variance, out);
     }
 
     /// k(xᵢ, x) and dk/dr² for all points.
@@ -465,13 +334,8 @@ impl Scaled {
         out: &mut [f64],
         slopes: &mut [f64],
     ) {
-        let (points, variance) = ((&self.columns[..], z, 0..self.len), kernel.variance);
-        let both = (out, slopes);
-        match kernel.family {
-            Family::Matern52 => write_both(points, variance, both, matern52),
-            Family::Matern32 => write_both(points, variance, both, matern32),
-            Family::SquaredExponential => write_both(points, variance, both, squared_exponential),
-        }
+        self.squared_distances(z, 0..self.len, out);
+        kernel.family.values_and_slopes(kernel.variance, out, slopes);
     }
 
     /// Adds Σᵢ wᵢ ∂k(xᵢ, x)/∂x to `gradient`, given the slopes at x.
@@ -485,9 +349,9 @@ impl Scaled {
         weights: &[f64],
         gradient: &mut [f64],
     ) {
-        let products: Vec<f64> = slopes.iter().zip(weights).map(|(slope, w)| w * slope).collect();
         for (d, column) in self.columns.iter().enumerate() {
-            let sum = weighted_gaps(column, z[d], &products);
+            let terms = column.iter().zip(slopes).zip(weights);
+            let sum: f64 = terms.map(|((v, slope), w)| w * slope * (z[d] - v)).sum();
             gradient[d] += 2.0 * kernel.inverse_lengthscales[d] * sum;
         }
     }
@@ -516,17 +380,17 @@ impl Scaled {
         range: Range<usize>,
         out: &mut [f64],
     ) {
-        let (mut z, variance) = (vec![0.0; self.columns.len()], kernel.variance);
+        let mut covariances = vec![0.0; out.len()];
         for (i, &weight) in weights.iter().enumerate() {
-            z.iter_mut().zip(&self.columns).for_each(|(z, column)| *z = column[i]);
-            let points = (&points.columns[..], &z[..], range.clone());
-            match kernel.family {
-                Family::Matern52 => add_values(points, variance, weight, out, matern52),
-                Family::Matern32 => add_values(points, variance, weight, out, matern32),
-                Family::SquaredExponential => {
-                    add_values(points, variance, weight, out, squared_exponential);
-                }
-            }
+            points.covariances_in(kernel, &self.point(i), range.clone(), &mut covariances);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (sum, k) in out.iter_mut().zip(&covariances) {
+                        *sum = weight.mul_add(*k, *sum);
+                    }
+                },
+            );
         }
     }
 
@@ -603,42 +467,6 @@ mod tests {
                     / (2.0 * h);
                 prop_assert!((derivatives.variance - in_v).abs() < 1e-8);
             }
-        }
-    }
-
-    #[test]
-    fn blocks_of_points_of_every_length_have_the_covariances_of_single_ones() {
-        for family in FAMILIES {
-            let kernel = Kernel::new(family, 3, &[0.3, 0.7, 1.9], 1.7).unwrap();
-            let points = crate::sobol::cube(3, 27, 4).unwrap();
-            let (scaled, x) = (kernel.scale(&points).unwrap(), [0.2, 0.9, 0.4]);
-            let z = kernel.scale_point(&x);
-            let single = |i: usize| kernel.covariance(&x, points.row(i));
-            for range in (0..27).flat_map(|end| [0..end, end / 2..end]) {
-                let mut out = vec![f64::NAN; range.len()];
-                scaled.covariances_in(&kernel, &z, range.clone(), &mut out);
-                for (i, k) in range.clone().zip(&out) {
-                    assert!((k - single(i)).abs() < 1e-15, "{family:?} {range:?}");
-                }
-                let first = kernel.scale(&points.select(&[0, 1])).unwrap();
-                let mut sums = vec![1.0; range.len()];
-                first.add_weighted(&kernel, &[2.0, -3.0], &scaled, range.clone(), &mut sums);
-                for (i, sum) in range.clone().zip(&sums) {
-                    let k = |j: usize| kernel.covariance(points.row(j), points.row(i));
-                    assert!((sum - (1.0 + 2.0 * k(0) - 3.0 * k(1))).abs() < 1e-14);
-                }
-            }
-            let (mut values, mut slopes) = (vec![0.0; 27], vec![0.0; 27]);
-            scaled.covariances_and_slopes(&kernel, &z, &mut values, &mut slopes);
-            let weights: Vec<f64> = (0..27).map(|i| f64::from(i) - 10.0).collect();
-            let mut gradient = [1.0; 3];
-            scaled.add_gradient(&kernel, &z, &slopes, &weights, &mut gradient);
-            for d in 0..3 {
-                let slope = |i: usize| weights[i] * kernel.derivatives(&x, points.row(i)).x[d];
-                let expected = 1.0 + (0..27).map(slope).sum::<f64>();
-                assert!((gradient[d] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
-            }
-            assert!((0..27).all(|i| (values[i] - single(i)).abs() < 1e-15));
         }
     }
 
