@@ -65,7 +65,10 @@ mod tests {
     }
 
     fn shown(study: &Study, visitor: Visitor) -> Shown {
-        let owner = |owner: &str| Worker { owner: Some(owner.into()), attempt: 2, since: Some(5) };
+        let owner = |owner: &str| {
+            let owner = Some(owner.into());
+            Worker { owner, attempt: 2, since: Some(5), job: None }
+        };
         let workers = BTreeMap::from([(17, owner("by hand")), (18, owner(NASTY))]);
         let custody = Custody { workers, late_results: 0, now: 100 };
         let plan = Plan { name: Some(NASTY.into()), budget: Some(50.0), ..Plan::default() };

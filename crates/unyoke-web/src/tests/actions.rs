@@ -322,7 +322,7 @@ fn views_are_those_that_the_command_line_prints() {
     let design = unyoke::Design::new().with("length", 0.5).with("material", "oak");
     same(
         "design?wait=25&length=0.5&material=oak",
-        json(&unyoke_view::explain_design(study, design).unwrap()),
+        json(&unyoke_view::explain_designs(study, &[design]).unwrap()[0]),
     );
     let report = setting.get("/api/studies/beam/report?wait=25").json();
     assert!(report["effects"]["effects"].as_array().is_some_and(|all| !all.is_empty()));
