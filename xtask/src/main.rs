@@ -80,13 +80,8 @@ fn main() -> ExitCode {
         ["screenshots"] => browser::screenshots(None),
         ["screenshots", folder] => browser::screenshots(Some(folder)),
         _ => Err("usage: cargo xtask test | bench [FILTER] | postgres COMMAND... | slurm COMMAND... | \
-<<<<<<< HEAD
                   clusters [FILTER] | many-jobs | soak [SEED] | fuzz-api [SECONDS] | wheel | python | \
                   python-long [ARGUMENTS] | browser [ARGUMENTS] | screenshots [FOLDER]"
-=======
-                  clusters [FILTER] | many-jobs | soak [SEED] | fuzz-api [SECONDS] | wheel | python | python-long [ARGUMENTS] | \
-                  browser [ARGUMENTS] | screenshots [FOLDER]"
->>>>>>> page
             .to_owned()),
     };
     match outcome {
