@@ -75,11 +75,11 @@ pub(super) fn deed(deed: &Deed) -> Markup {
 }
 
 /// The last of these things that was done to an evaluation.
-pub(super) fn last_deed<'s>(
-    shown: &'s Shown,
+pub(super) fn last_deed(
+    shown: &Shown,
     evaluation: u64,
     wanted: impl Fn(&str) -> bool,
-) -> Option<&'s Deed> {
+) -> Option<&Deed> {
     let deeds = shown.deeds.get(&evaluation)?;
     deeds.iter().rev().find(|deed| wanted(deed.what))
 }
