@@ -20,11 +20,10 @@ impl StudyFile {
         let mut expected = self.clone();
         expected.problem.measurements[place].cost = Cost::Constant(price);
         self.edit(&expected, |document| {
-            let sections = SECTIONS.into_iter();
-            let own = sections.filter(|section| {
+            let mut sections = SECTIONS.into_iter();
+            let section = sections.find(|section| {
                 document.get(section).and_then(|all| all.get(measurement)?.get("cost")).is_some()
-            });
-            let section = own.into_iter().next()?;
+            })?;
             set(document.get_mut(section)?.get_mut(measurement)?.as_table_like_mut()?, price);
             Some(())
         })

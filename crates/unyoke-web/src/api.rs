@@ -87,7 +87,7 @@ pub(crate) fn prices(query: &Query, problem: &Problem) -> Result<BTreeMap<String
 /// The answer to a question, waited for if the query says so.
 async fn ask(visit: &Visit, query: &Query, question: Question) -> Result<Ready<Answer>, Refusal> {
     let seconds = number::<f64>(query, "wait")?.unwrap_or(0.0);
-    if !(seconds >= 0.0) {
+    if seconds.is_nan() || seconds < 0.0 {
         return Err(Refusal::bad("wait must not be negative"));
     }
     let wait = Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);

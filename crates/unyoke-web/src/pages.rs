@@ -64,10 +64,8 @@ fn html(status: StatusCode, headers: &HeaderMap, markup: Markup) -> Response {
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|text| {
-        let codings = text.split(',').map(str::trim);
-        codings
-            .into_iter()
-            .any(|one| one == "gzip" || one.starts_with("gzip;") && !one.ends_with("q=0"))
+        let mut codings = text.split(',').map(str::trim);
+        codings.any(|one| one == "gzip" || one.starts_with("gzip;") && !one.ends_with("q=0"))
     })
 }
 

@@ -149,6 +149,11 @@ impl Shelf {
         for place in &shelf.places {
             list.add(place.studies()?);
         }
+        // A file that somebody named must be right; one in a folder says what is wrong with it.
+        let is_named = |place: &Place| matches!(place, Place::File(_));
+        for served in list.studies.iter().filter(|_| shelf.places.iter().all(is_named)) {
+            served.terms()?;
+        }
         if list.studies.is_empty() {
             let place = shelf.places.iter().map(Place::text).collect::<Vec<_>>().join(", ");
             let reason = "there is no study; `unyoke init` writes a study file".to_owned();
@@ -202,8 +207,9 @@ impl List {
             }
             let slug = slug(&origin.name());
             let is_taken = |id: &str| self.studies.iter().any(|study| study.id == id);
-            let numbered = (1..).map(|n| if n == 1 { slug.clone() } else { format!("{slug}-{n}") });
-            let id = numbered.into_iter().find(|id| !is_taken(id)).unwrap_or_default();
+            let mut numbered =
+                (1..).map(|n| if n == 1 { slug.clone() } else { format!("{slug}-{n}") });
+            let id = numbered.find(|id| !is_taken(id)).unwrap_or_default();
             self.studies.push(Arc::new(Served::new(id, origin)));
         }
     }

@@ -38,8 +38,10 @@ pub(crate) fn status_of(glance: &Glance) -> Result<StatusView> {
         (evaluation, Worker { owner, attempt, since })
     };
     let workers = glance.working()?.into_iter().map(worker).collect();
-    let late_results = glance.store.as_ref().map_or(Ok(0), |store| Ok(store.late()?.len()));
-    let late_results = late_results.map_err(|error: unyoke_store::Error| error)?;
+    let late_results = match &glance.store {
+        Some(store) => store.late()?.len(),
+        None => 0,
+    };
     let custody = Custody { workers, late_results, now: now() };
     Ok(status(&*glance.study, plan(&glance.terms), &custody)?)
 }
@@ -161,9 +163,9 @@ pub(crate) fn log(
 fn open_plain(path: &Path) -> Option<File> {
     let no_follow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(no_follow.bits()).ok()?;
-    let folders = path.ancestors().skip(1).take(2);
+    let mut folders = path.ancestors().skip(1).take(2);
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|m| m.is_symlink());
-    if folders.into_iter().any(is_link) {
+    if folders.any(is_link) {
         return None;
     }
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
