@@ -55,8 +55,6 @@ function complain(form, words) {
   place.hidden = words === "";
 }
 
-const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
-
 async function submit(form) {
   const action = form.dataset.action;
   const body = gather(form);
@@ -74,7 +72,7 @@ async function submit(form) {
     clear(form);
     await refresh();
   } catch (error) {
-    complain(form, sentence(error.message));
+    complain(form, error.message);
   } finally {
     form.removeAttribute("aria-busy");
   }

@@ -5,7 +5,7 @@ use unyoke_view::words::{one_line, short};
 use unyoke_view::{EvaluationStatus, EvaluationView};
 
 use super::entries::{self, Wanted};
-use super::parts::{deed, design_line, design_list, last_deed, measured, outcome};
+use super::parts::{deed, design_line, design_list, is_by_hand, last_deed, measured, outcome};
 use crate::shown::{LiveView, Shown};
 
 /// Entries that can be corrected here, the latest first.
@@ -27,11 +27,6 @@ pub(super) fn content(shown: &Shown) -> Markup {
         section data-part="entries" data-parts id="latest" { (latest(shown)) }
         section data-part="queue" id="queue" { (queue(shown)) }
     }
-}
-
-/// Whether a person makes it: nobody else holds it, and no command runs.
-fn is_by_hand(live: &LiveView) -> bool {
-    live.pending.owner.as_deref() == Some("by hand")
 }
 
 fn ask(shown: &Shown, waiting: usize) -> Markup {

@@ -5,19 +5,15 @@ use unyoke_view::words::one_line;
 use unyoke_view::{EvaluationStatus, EvaluationView};
 
 use super::entries;
-use super::parts::{deed, design_line, duration, last_deed, measured, outcome};
+use super::parts::{deed, design_line, duration, is_by_hand, last_deed, measured, outcome};
 use crate::shown::{LiveView, Shown};
 
 /// Failures and results that are listed, the latest first.
 const LISTED: usize = 20;
 
-/// How an evaluation is held that somebody makes by hand.
-const BY_HAND: &str = "by hand";
-
 pub(super) fn content(shown: &Shown) -> Markup {
-    let is_by_hand = |one: &&LiveView| one.pending.owner.as_deref() == Some(BY_HAND);
     let (by_hand, running): (Vec<&LiveView>, Vec<&LiveView>) =
-        shown.live.iter().partition(is_by_hand);
+        shown.live.iter().partition(|live| is_by_hand(live));
     let ended = |status: EvaluationStatus| {
         shown.evaluations.iter().rev().filter(move |one| one.status == status).take(LISTED)
     };

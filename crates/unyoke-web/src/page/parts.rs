@@ -7,7 +7,7 @@ use unyoke_draw::Picture;
 use unyoke_view::words::{one_line, short};
 use unyoke_view::{EvaluationView, words};
 
-use crate::shown::{Deed, Ready, Shown};
+use crate::shown::{Deed, LiveView, Ready, Shown};
 
 /// Figures are laid out for paper; on a screen they may be a little larger.
 const ENLARGED: f64 = 1.25;
@@ -137,6 +137,15 @@ pub(super) fn outcome(evaluation: &EvaluationView) -> String {
         (false, _) => values.join(", "),
         (true, Some(reason)) => format!("{}: {}", evaluation.status.word(), one_line(reason)),
         (true, None) => evaluation.status.word().to_owned(),
+    }
+}
+
+/// Whether a person makes it: somebody asked for it by hand, or nobody holds it and no command was ever started for it,
+/// as after a failure by hand that is to be made again.
+pub(super) fn is_by_hand(live: &LiveView) -> bool {
+    match live.pending.owner.as_deref() {
+        Some(owner) => owner == "by hand",
+        None => !live.has_log && !live.can_stop,
     }
 }
 
