@@ -230,6 +230,9 @@ fn a_running_evaluation_shows_its_log_and_is_stopped() {
     assert_eq!(server.act(&api("stop"), &stop)["evaluation"]["status"], "withdrawn");
     assert_eq!(server.act(&api("stop"), &stop)["repeated"], true);
     // Whatever is asked for next waits at the gate as well, until that is open.
+    place.await_that("the next command has begun", |_| {
+        server.send("GET", &api("evaluations/1/log"), "").1.contains("waiting")
+    });
     let path = place.path("gate");
     let opened = std::thread::spawn(move || fs::OpenOptions::new().write(true).open(path));
     let ended = run.wait_with_output().unwrap();

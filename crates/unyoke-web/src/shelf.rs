@@ -149,6 +149,11 @@ impl Shelf {
         for place in &shelf.places {
             list.add(place.studies()?);
         }
+        // A file that somebody named must be right; one in a folder says what is wrong with it.
+        let is_named = |place: &Place| matches!(place, Place::File(_));
+        for served in list.studies.iter().filter(|_| shelf.places.iter().all(is_named)) {
+            served.terms()?;
+        }
         if list.studies.is_empty() {
             let place = shelf.places.iter().map(Place::text).collect::<Vec<_>>().join(", ");
             let reason = "there is no study; `unyoke init` writes a study file".to_owned();

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
-use unyoke::{Journal, Problem, Record, Study};
+use unyoke::{FORMAT, Journal, Problem, Record, Study};
 use unyoke_store::Store;
 use unyoke_view::{EvaluationView, evaluations};
 
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure
         (What::Journal, _) => {
             let records = store.read(0).map_err(unyoke::Error::from)?;
             // Whatever format they are kept in, this is how they are written today.
-            let today = records.into_iter().map(|record| Record::from(record.event));
+            let today = records.into_iter().map(|record| Record { format: FORMAT, ..record });
             let lines: serde_json::Result<Vec<String>> =
                 today.map(|record| serde_json::to_string(&record)).collect();
             say_raw(&lines.map_err(std::io::Error::from)?.join("\n"))?;
