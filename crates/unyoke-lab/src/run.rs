@@ -9,7 +9,8 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use unyoke::{
-    Config, Design, Event, Front, Lengthscales, Parameter, Record, Status, Study, Suggestion, Units,
+    Config, Design, Event, Journal, Lengthscales, MemoryJournal, Parameter, Record, Status, Study,
+    Suggestion, Units,
 };
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
@@ -87,7 +88,6 @@ pub fn run(
     let each = instance.full_cost();
     let initial = each * study.config().initial.designs.unwrap_or(0) as f64;
     let mut spent = rows.last().map_or(0.0, |row| row.cumulative_cost);
-    let mut front = None;
     loop {
         let begun = Instant::now();
         let suggestion = study.ask()?;
@@ -99,7 +99,7 @@ pub fn run(
             let next = spent + if together { each } else { suggestion.cost };
             if ends || spent == initial || protocol.measures(spent, next) {
                 let begun = Instant::now();
-                last.metrics = Some(measure(instance, target, &study, &mut front)?);
+                last.metrics = Some(measure(instance, target, &study)?);
                 last.metrics_seconds = begun.elapsed().as_secs_f64();
             }
         }
@@ -177,7 +177,9 @@ pub(crate) fn replay(
         let (missing, cost, design) = (None, None, None);
         records.push(Event::Measured { evaluation, values, missing, cost, design }.into());
     }
-    Ok(Study::replay(records)?)
+    let mut journal = MemoryJournal::default();
+    journal.append(0, &records).map_err(unyoke::Error::from)?;
+    Ok(Study::open(journal)?)
 }
 
 /// The value of an evaluation, with noise. The n-th observation of an output has the same
@@ -198,20 +200,10 @@ fn observe(
     Ok(truth + instance.noise[m] * Rng::new(seed, before as u64).normal())
 }
 
-/// The metrics of what a study knows. `front` is the recommended set of when that was last asked, if it
-/// was, and then that of now: a search that begins with it takes a fraction of the time.
-fn measure(
-    instance: &Instance,
-    target: &Target,
-    study: &Study,
-    front: &mut Option<Front>,
-) -> Result<Metrics> {
-    let recommended = match front {
-        None => study.predicted_front(RECOMMENDED)?,
-        Some(earlier) => study.predicted_front_after(RECOMMENDED, earlier)?,
-    };
-    let recommendation = Recommendation::new(instance, target, &recommended)?;
-    *front = Some(recommended);
+/// The metrics of what a study knows.
+fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metrics> {
+    let recommendation =
+        Recommendation::new(instance, target, &study.predicted_front(RECOMMENDED)?)?;
     Ok(Metrics {
         bayesian_regret: regret(&recommendation, target),
         hypervolume_regret: hypervolume_regret(&recommendation, target)?,
