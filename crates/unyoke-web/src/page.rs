@@ -1,4 +1,4 @@
-//! Pages as HTML, made from [`Shown`](crate::shown::Shown) alone: readable without a script.
+//! Pages as HTML, made from [`Shown`] alone: readable without a script.
 //!
 //! [`study`] is a page of a study; each view has a file. What a page is made of is in `parts`, what stands around it in
 //! `frame`. Elements with `data-part` are replaced by the script when a newer page has others in their place.
