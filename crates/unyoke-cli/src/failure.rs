@@ -146,7 +146,8 @@ impl From<unyoke_lab::Error> for Failure {
 impl From<unyoke_web::Error> for Failure {
     fn from(error: unyoke_web::Error) -> Self {
         match error {
-            unyoke_web::Error::Run(error @ unyoke_run::Error::StudyFile(_)) => {
+            // A server reads nothing but study files by itself.
+            unyoke_web::Error::Run(error @ (Error::StudyFile(_) | Error::Io { .. })) => {
                 Self::StudyFile(error)
             }
             unyoke_web::Error::Run(error) => Self::Study(error),

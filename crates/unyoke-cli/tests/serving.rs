@@ -8,6 +8,7 @@ mod place;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 
@@ -233,11 +234,16 @@ fn a_running_evaluation_shows_its_log_and_is_stopped() {
     place.await_that("the next command has begun", |_| {
         server.send("GET", &api("evaluations/1/log"), "").1.contains("waiting")
     });
-    let path = place.path("gate");
-    let opened = std::thread::spawn(move || fs::OpenOptions::new().write(true).open(path));
+    // The command that is being stopped may be the one that passes, so the gate is opened again and again.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let gate = place.path("gate");
+    let mut run = run;
+    place.await_that("the run has ended", |_| {
+        let _ = fs::OpenOptions::new().write(true).custom_flags(nonblocking).open(&gate);
+        run.try_wait().unwrap().is_some()
+    });
     let ended = run.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", place::stderr(&ended));
-    opened.join().unwrap().unwrap();
     assert_eq!(place.evaluations()[0]["status"], "withdrawn");
 }
 
@@ -340,7 +346,10 @@ fn a_certificate_makes_connections_private() {
 #[test]
 fn what_cannot_be_served_is_said_at_once() {
     let place = Place::new(BY_HAND);
-    assert!(place.fails(&["serve", "nothing/", "--listen", "0"], 3).contains("nothing"));
+    for nothing in ["nothing/", "nothing.toml"] {
+        let said = place.fails(&["serve", nothing, "--listen", "0"], 3);
+        assert!(said.contains(nothing) && said.contains("unyoke init"), "{said}");
+    }
     fs::create_dir(place.path("empty")).unwrap();
     assert!(place.fails(&["serve", "empty", "--listen", "0"], 1).contains("there is no study"));
     let server = Server::start(&place, &["--listen", "0"]);
