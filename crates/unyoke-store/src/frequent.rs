@@ -139,7 +139,7 @@ mod tests {
             r#"{"format":4,"event":"withdrawn","evaluation":3}"#,
             r#"{"event":"added","format":4,"evaluation":0,"design":{"x":1.0},"values":{"f":1}}"#,
             r#"{"format":1,"event":"asked","evaluation":0,"design":{"x":1.0},"objective":"f","cost":1.0}"#,
-            r#"{"format": 4,"event":"added","evaluation":0,"design":{"x":1.0},"values":{"f":1}}"#,
+            r#"{"format":4, "event":"added","evaluation":0,"design":{"x":1.0},"values":{"f":1}}"#,
         ] {
             assert_eq!(read(text), None, "{text}");
             assert!(general(text).is_some(), "{text}");
