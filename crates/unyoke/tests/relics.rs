@@ -122,7 +122,7 @@ fn a_study_of_format_2_suggests_what_it_suggested() {
         assert_eq!(&suggestion.measurement, measurement);
         for (name, range) in [("span", 8.0), ("chord", 0.8)] {
             let [found, then] = [&suggestion.design, design].map(|d| d.real(name).unwrap());
-            assert!((found - then).abs() < 1e-3 * range, "{i}: {name} {found}, not {then}");
+            assert!((found - then).abs() < 1e-7 * range, "{i}: {name} {found}, not {then}");
         }
     }
     assert!(searched >= 9);
