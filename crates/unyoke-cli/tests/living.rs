@@ -210,11 +210,11 @@ fn three_weeks_of_a_laboratory() {
     lab.says(&["amend", "--yes"]);
 
     // The third week: an objective more, a worksheet of eight, and what is true of the front.
-    let dearer = wider.replace(
+    let pricier = wider.replace(
         "[measurements.assay]",
         "[objectives.price]\ndirection = \"minimise\"\ncost = 3\n[measurements.assay]",
     );
-    lab.place.write("study.toml", &dearer);
+    lab.place.write("study.toml", &pricier);
     lab.says(&["amend", "--yes"]);
     let sheet = lab.place.text(&["ask", "--count", "8", "--csv"]);
     lab.place.write("monday.csv", &filled(&lab, &sheet));

@@ -66,7 +66,7 @@ pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     ASSETS.get(path)
 }
 
-/// The address of a file, which changes with its content: it may be kept for ever.
+/// The address of a file, which changes with its content: browsers may keep it for a year.
 pub(crate) fn url(path: &str) -> String {
     let version = find(path).map_or("", |asset| &asset.version);
     format!("/assets/{path}?v={version}")

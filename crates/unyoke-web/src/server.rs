@@ -140,7 +140,7 @@ fn listening(settings: &Settings, address: SocketAddr) -> Listening {
     }
 }
 
-/// Accepts connections for ever.
+/// Accepts connections until the server is stopped.
 async fn accept(listener: &TcpListener, encryption: Option<TlsAcceptor>, app: &Router) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
