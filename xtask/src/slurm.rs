@@ -227,6 +227,7 @@ MpiDefault=none
 ReturnToService=2
 MinJobAge=20
 KillWait=2
+SlurmdTimeout=60
 MessageTimeout=5
 EnforcePartLimits=ALL
 SchedulerParameters=sched_min_interval=100000

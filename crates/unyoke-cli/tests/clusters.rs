@@ -10,7 +10,10 @@ mod place;
 
 use std::time::{Duration, Instant};
 
-use cluster::{audit, jobs, kill_controller, node, slurm, study, unreliable, written};
+use cluster::{
+    NodeState, audit, jobs, kill_controller, on_cluster, output_within_minutes, set_node, slurm,
+    study, unreliable, written,
+};
 use place::{Place, stderr};
 
 #[test]
@@ -18,7 +21,7 @@ use place::{Place, stderr};
 fn slurm_runs_sixty_evaluations_six_at_a_time() {
     let place = study(60);
     let began = Instant::now();
-    let output = place.run(&["run", "--no-report"]);
+    let output = output_within_minutes(&place, place.command(&["run", "--no-report"]));
     assert!(output.status.success(), "{}", stderr(&output));
     println!("60 evaluations in {:.1} s", began.elapsed().as_secs_f64());
     audit(&place, 60);
@@ -50,10 +53,10 @@ const DISTURBANCES: [Disturbance; 10] = [
     Disturbance { when: When::Ended, what: |place| drop(slurm("scancel", &[&running(place)])) },
     Disturbance { when: When::Submitted, what: |_| kill_controller() },
     Disturbance { when: When::Ended, what: requeue },
-    Disturbance { when: When::Ended, what: |_| set_node("drain") },
+    Disturbance { when: When::Ended, what: |place| set_node(place, NodeState::Drain) },
     Disturbance { when: When::Waiting, what: hold },
-    Disturbance { when: When::Waiting, what: |_| set_node("resume") },
-    Disturbance { when: When::Waiting, what: |_| release() },
+    Disturbance { when: When::Waiting, what: |place| set_node(place, NodeState::Resume) },
+    Disturbance { when: When::Waiting, what: release },
     Disturbance { when: When::Ended, what: |_| {} },
 ];
 
@@ -65,11 +68,6 @@ fn running(place: &Place) -> String {
         written.began.keys().any(is_under_way) && !jobs("running").is_empty()
     });
     jobs("running").pop().unwrap_or_default()
-}
-
-fn set_node(state: &str) {
-    let (node, state) = (format!("nodename={}", node()), format!("state={state}"));
-    slurm("scontrol", &["update", &node, &state, "reason=test"]);
 }
 
 /// Lets a running job begin again, as an administrator could.
@@ -87,8 +85,11 @@ fn hold(place: &Place) {
     });
 }
 
-fn release() {
-    jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["release", job])));
+fn release(place: &Place) {
+    place.await_that("no job is held", |_| {
+        jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["release", job])));
+        !slurm("squeue", &["-h", "-o", "%r"]).contains("JobHeld")
+    });
 }
 
 /// How many jobs Slurm has accepted, as far as the program knows.
@@ -135,7 +136,9 @@ fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
         run.kill().unwrap();
         run.wait().unwrap();
     }
-    let output = place.command(&["run", "--no-report"]).env("PATH", &path).output().unwrap();
+    let mut command = place.command(&["run", "--no-report"]);
+    command.env("PATH", &path);
+    let output = output_within_minutes(&place, command);
     assert!(output.status.success(), "{}", stderr(&output));
     audit(&place, 60);
     // A command begins again only if its job was lost, by our hand or with the controller.
@@ -151,21 +154,17 @@ fn slurm_may_forget_that_its_node_was_drained_or_a_job_held() {
     let mut run = place.spawn(&["run", "--no-report"]);
     place.await_that("commands end", |place| written(place).ended.len() >= 2);
     // Killed so soon, the controller may come back with or without what it was told.
-    set_node("drain");
+    set_node(&place, NodeState::Drain);
     kill_controller();
-    set_node("drain");
+    set_node(&place, NodeState::Drain);
     place.await_that("a job waits", |_| !jobs("pending").is_empty());
     jobs("pending").iter().for_each(|job| drop(slurm("scontrol", &["hold", job])));
     kill_controller();
     run.kill().unwrap();
     run.wait().unwrap();
-    set_node("resume");
-    let mut run = place.spawn(&["run", "--no-report"]);
-    place.await_that("the study ends", |_| {
-        release();
-        run.try_wait().unwrap().is_some()
-    });
-    let output = run.wait_with_output().unwrap();
+    set_node(&place, NodeState::Resume);
+    release(&place);
+    let output = output_within_minutes(&place, place.command(&["run", "--no-report"]));
     assert!(output.status.success(), "{}", stderr(&output));
     audit(&place, 24);
     let again: usize = written(&place).began.values().map(|times| times - 1).sum();
@@ -184,8 +183,7 @@ fn slurm_refuses_what_it_refuses_with_its_own_words_and_nothing_is_paid() {
     ] {
         let text = cluster::text(4, "0", 2);
         let text = text.replace("time = \"10m\", cpus = 1, memory = \"10M\"", setting);
-        let place = Place::new(&text);
-        place.write("work.sh", cluster::WORK);
+        let place = on_cluster(&text);
         let message = place.fails(&["run", "--no-report"], 1);
         assert!(message.to_lowercase().contains(&expected.to_lowercase()), "{setting}: {message}");
         assert_eq!(place.spent(), 0.0, "{setting}");
@@ -201,8 +199,7 @@ fn slurm_and_this_machine_and_people_share_a_study_and_its_budget() {
     let local = local.split("executor").next().unwrap();
     let hand =
         "[objectives.taste]\ndirection = \"maximise\"\ncost = 1\nexecutor = \"hand\"\nslots = 2\n";
-    let place = Place::new(&format!("{slurm}[objectives.drag]{local}{hand}"));
-    place.write("work.sh", cluster::WORK);
+    let place = on_cluster(&format!("{slurm}[objectives.drag]{local}{hand}"));
     let mut run = place.spawn(&["run", "--no-report"]);
     // Somebody who measures by hand until the run ends.
     let began = Instant::now();
@@ -247,8 +244,8 @@ fn pending(place: &Place) -> Vec<String> {
 #[test]
 #[ignore = "long: cargo xtask many-jobs"]
 fn many_jobs() {
-    let place = Place::new(&cluster::text(500, "1", 25).replace("poll = \"1s\"", "poll = \"5s\""));
-    place.write("work.sh", cluster::WORK);
+    let text = cluster::text(500, "1", 25).replace("poll = \"1s\"", "poll = \"5s\"");
+    let place = on_cluster(&text);
     let path = counted(&place);
     let began = Instant::now();
     let output = place.command(&["run", "--no-report"]).env("PATH", &path).output().unwrap();

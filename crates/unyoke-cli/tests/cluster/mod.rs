@@ -5,12 +5,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
 
 use crate::place::Place;
 
 /// Where the cluster is.
 const FOLDER: &str = "UNYOKE_TEST_SLURM";
+
+/// How long a run may take: one that waits for what never comes must not hold up the others.
+const MOST: Duration = Duration::from_secs(400);
 
 /// Writes down when it begins and ends, looks whether another attempt at its evaluation runs, and takes
 /// a second.
@@ -30,9 +34,77 @@ echo "$1"
 
 /// Two objectives, each a job of Slurm that takes a second, three at once; so many evaluations in all.
 pub(crate) fn study(evaluations: usize) -> Place {
-    let place = Place::new(&text(evaluations, "1", 3));
+    on_cluster(&text(evaluations, "1", 3))
+}
+
+/// A study on a cluster that has nothing to do, whatever the test before left there.
+pub(crate) fn on_cluster(text: &str) -> Place {
+    let place = Place::new(text);
     place.write("work.sh", WORK);
+    for job in jobs("pending,running") {
+        slurm("scancel", &[&job]);
+    }
+    set_node(&place, NodeState::Resume);
+    place.await_that("the cluster has nothing to do", |_| {
+        jobs("pending,running,completing").is_empty()
+    });
     place
+}
+
+/// Waits until a run has ended, for minutes if need be, and says how things are if it has not.
+pub(crate) fn await_end(place: &Place, run: &mut Child) {
+    let began = Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        if began.elapsed() > MOST {
+            let _ = run.kill();
+            panic!(
+                "the run does not end:\n{}\n{}\n{}",
+                String::from_utf8_lossy(&place.run(&["status"]).stdout),
+                slurm("squeue", &[]),
+                slurm("sinfo", &["-N", "-l"]),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What a command printed, which must end within minutes.
+pub(crate) fn output_within_minutes(place: &Place, mut command: Command) -> Output {
+    let (printed, complained) = (place.path("printed"), place.path("complained"));
+    command.stdout(fs::File::create(&printed).unwrap());
+    command.stderr(fs::File::create(&complained).unwrap());
+    let mut run = command.spawn().unwrap();
+    await_end(place, &mut run);
+    let status = run.wait().unwrap();
+    let [stdout, stderr] = [printed, complained].map(|path| fs::read(path).unwrap());
+    Output { status, stdout, stderr }
+}
+
+/// What an administrator can make of the node.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum NodeState {
+    Drain,
+    Resume,
+}
+
+/// Tells Slurm so until it has understood: a controller that has just been started may not listen yet.
+pub(crate) fn set_node(place: &Place, state: NodeState) {
+    let word = if state == NodeState::Drain { "state=drain" } else { "state=resume" };
+    place.await_that(word, |_| {
+        let nodes = slurm("sinfo", &["-h", "-N", "-o", "%N %T"]);
+        let Some((node, now)) = nodes.lines().next().and_then(|line| line.split_once(' ')) else {
+            return false;
+        };
+        let is_drained = now.contains("drain");
+        let is_so = match state {
+            NodeState::Drain => is_drained,
+            NodeState::Resume => !is_drained && !now.contains("down"),
+        };
+        if !is_so {
+            slurm("scontrol", &["update", &format!("nodename={node}"), word, "reason=test"]);
+        }
+        is_so
+    });
 }
 
 pub(crate) fn text(evaluations: usize, seconds: &str, slots: usize) -> String {
@@ -116,10 +188,6 @@ pub(crate) fn slurm(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-pub(crate) fn node() -> String {
-    slurm("sinfo", &["-h", "-N", "-o", "%N"]).lines().next().unwrap().to_owned()
-}
-
 /// The numbers of jobs in this state.
 pub(crate) fn jobs(state: &str) -> Vec<String> {
     let states = format!("--states={state}");
@@ -131,11 +199,11 @@ pub(crate) fn kill_controller() {
     let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
     let number = fs::read_to_string(folder.join("run/slurmctld-wlm.number")).unwrap();
     assert!(Command::new("kill").args(["-9", number.trim()]).status().unwrap().success());
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let answers = || Command::new("squeue").output().is_ok_and(|output| output.status.success());
     while !answers() {
         assert!(began.elapsed().as_secs() < 120, "the controller did not come back");
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
