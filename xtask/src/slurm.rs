@@ -50,20 +50,36 @@ pub(crate) fn with(command: &[&str]) -> Outcome {
     run(slurm.show(Command::new(program).args(arguments).current_dir(root())))
 }
 
-/// Runs the tests that need a cluster.
+/// Runs the tests that need a cluster, or those whose names contain some word.
 pub(crate) fn test(filter: &[&str]) -> Outcome {
-    run_tests(&[&["slurm_"], filter].concat())
+    run_tests("slurm_", filter)
 }
 
 /// Runs those that take long.
 pub(crate) fn test_long() -> Outcome {
-    run_tests(&["many_jobs", "--nocapture"])
+    run_tests("many_jobs", &[])
 }
 
-fn run_tests(arguments: &[&str]) -> Outcome {
-    let slurm = Slurm::start()?;
-    let mut tests = cargo(&["test", "--workspace", "--test", "clusters", "--", "--ignored"]);
-    run(slurm.show(tests.arg("--test-threads=1").args(arguments)))
+/// Each test has a cluster of its own: a controller that was killed gives numbers of jobs again, which a node
+/// that remembers them refuses.
+fn run_tests(prefix: &str, filter: &[&str]) -> Outcome {
+    let tests = || cargo(&["test", "--workspace", "--test", "clusters", "--", "--ignored"]);
+    let listed = tests().arg("--list").output();
+    let listed = listed.map_err(|error| format!("cargo did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    let is_wanted =
+        |name: &&str| name.starts_with(prefix) && filter.iter().all(|word| name.contains(word));
+    let names: Vec<&str> = names.filter(is_wanted).collect();
+    if names.is_empty() {
+        let complaint = String::from_utf8_lossy(&listed.stderr);
+        return Err(format!("there are no such tests of clusters\n{complaint}"));
+    }
+    for name in names {
+        let slurm = Slurm::start()?;
+        run(slurm.show(tests().args(["--nocapture", "--exact", name])))?;
+    }
+    Ok(())
 }
 
 /// Unpacked packages.

@@ -11,8 +11,8 @@ mod place;
 use std::time::{Duration, Instant};
 
 use cluster::{
-    NodeState, audit, jobs, kill_controller, on_cluster, output_within_minutes, set_node, slurm,
-    study, unreliable, written,
+    Administrator, NodeState, audit, jobs, kill_controller, on_cluster, output_within_minutes,
+    set_node, slurm, study, unreliable, written,
 };
 use place::{Place, stderr};
 
@@ -119,6 +119,7 @@ fn unsettled(place: &Place) -> Vec<String> {
 #[ignore = "needs Slurm: cargo xtask clusters"]
 fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
     let place = study(60);
+    let _administrator = Administrator::watches();
     let path = unreliable(&place);
     for (number, Disturbance { when, what }) in DISTURBANCES.into_iter().enumerate() {
         let (ended, before) = (written(&place).ended.len(), accepted(&place));
@@ -151,6 +152,7 @@ fn slurm_loses_and_doubles_nothing_when_all_goes_wrong() {
 #[ignore = "needs Slurm: cargo xtask clusters"]
 fn slurm_may_forget_that_its_node_was_drained_or_a_job_held() {
     let place = study(24);
+    let _administrator = Administrator::watches();
     let mut run = place.spawn(&["run", "--no-report"]);
     place.await_that("commands end", |place| written(place).ended.len() >= 2);
     // Killed so soon, the controller may come back with or without what it was told.

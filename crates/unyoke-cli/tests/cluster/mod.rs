@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::place::Place;
@@ -192,6 +195,41 @@ pub(crate) fn slurm(program: &str, arguments: &[&str]) -> String {
 pub(crate) fn jobs(state: &str) -> Vec<String> {
     let states = format!("--states={state}");
     slurm("squeue", &["-h", &states, "-o", "%i"]).lines().map(str::to_owned).collect()
+}
+
+/// Somebody who looks after the node. A controller that was killed forgets which numbers of jobs it gave, and
+/// gives them again; a node that remembers one of them is then drained by Slurm until it is resumed.
+pub(crate) struct Administrator {
+    is_over: Arc<AtomicBool>,
+    watch: Option<JoinHandle<()>>,
+}
+
+impl Administrator {
+    pub(crate) fn watches() -> Self {
+        let is_over = Arc::<AtomicBool>::default();
+        let until = is_over.clone();
+        let watch = std::thread::spawn(move || {
+            while !until.load(Ordering::SeqCst) {
+                let nodes = slurm("sinfo", &["-h", "-N", "-o", "%N %E"]);
+                let node = nodes.lines().find(|line| line.contains("Duplicate jobid"));
+                if let Some((node, _)) = node.and_then(|line| line.split_once(' ')) {
+                    let node = format!("nodename={node}");
+                    slurm("scontrol", &["update", &node, "state=resume"]);
+                }
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        Self { is_over, watch: Some(watch) }
+    }
+}
+
+impl Drop for Administrator {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(watch) = self.watch.take() {
+            let _ = watch.join();
+        }
+    }
 }
 
 /// Kills the controller, which is started again by whoever keeps it, and waits until it answers.
