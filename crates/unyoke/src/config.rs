@@ -726,8 +726,9 @@ pub enum Deterministic {
     /// unsure of everything else. Where an objective is known as well as a value there would make it
     /// known, it is not measured again.
     Adaptive,
-    /// To a thousandth of their standard deviation, whatever the values. Where an objective is known
-    /// that well, it is not measured again: the value would only repeat what is known.
+    /// To a thousandth of their standard deviation, whatever the values, in all that is searched for; fronts
+    /// and other predictions are those of `Adaptive`. Where an objective is known that well, it is not
+    /// measured again: the value would only repeat what is known.
     #[default]
     Interpolated,
     /// To a hundredth, as published. A model then believes that measuring right beside a known

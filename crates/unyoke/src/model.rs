@@ -197,6 +197,13 @@ impl Model {
         Ok(model)
     }
 
+    /// Whether the values of some output are followed less closely than they were declared to be.
+    pub(crate) fn adapts(observed: &[Observed<'_>], config: &Config, fits: &Fits) -> Result<bool> {
+        let drafts = observed.iter().map(|one| draft(one, config, fits));
+        let drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+        Ok(drafts.iter().any(Draft::is_adapted))
+    }
+
     /// What is believed if pending evaluations return values that these normals make of what is
     /// expected: for each output of the problem one for each pending evaluation. A joint draw if they are
     /// independent, of correlated objectives too. Hyper-parameters, and with them all variances, stay.

@@ -129,3 +129,26 @@ fn a_hollow_front_is_shown_between_its_ends_as_well() {
     assert!(shown[0] < -0.99 && shown[19] > -0.01, "{shown:?}");
     assert!(shown.windows(2).all(|pair| pair[1] - pair[0] < 0.12), "{shown:?}");
 }
+
+/// Digits that no model of the design can know.
+fn digits<const D: usize>(x: [f64; D]) -> f64 {
+    (1e4 * x.iter().sum::<f64>()).sin()
+}
+
+#[test]
+fn values_that_no_model_can_follow_do_not_make_predictions_jump() {
+    let trend = |x: [f64; 2]| [x[0] + x[1].powi(2), (1.0 - x[0]).powi(2) + 0.5 * x[1]];
+    let rough = |x: [f64; 2]| [trend(x)[0] + 0.02 * digits(x), trend(x)[1]];
+    let (study, _) = informed(40, rough);
+    let error = |m: usize, x: [f64; 2]| {
+        let design: Design = (0..2).map(|d| (format!("x{d}"), x[d].into())).collect();
+        (study.forecast(&design).unwrap().outputs[m].mean - trend(x)[m]).abs()
+    };
+    // Between the values, digits that were followed would show as they are: 0.02 times a sine.
+    let errors: Vec<f64> = (100..130).map(|i| error(0, spread(i))).collect();
+    let mean_square = errors.iter().map(|e| e.powi(2)).sum::<f64>() / errors.len() as f64;
+    assert!(mean_square.sqrt() < 0.6 * 0.02 / 2f64.sqrt(), "{}", mean_square.sqrt());
+    // What can be followed is followed as before.
+    let most = (0..40).map(|i| error(1, spread(i))).fold(0.0, f64::max);
+    assert!(most < 1e-3, "{most}");
+}

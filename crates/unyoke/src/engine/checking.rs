@@ -10,7 +10,8 @@ impl Engine<'_> {
     /// See [`Study::model_checks`](crate::Study::model_checks).
     pub(crate) fn model_checks(&self) -> Result<Vec<ModelCheck>> {
         let fits = &self.history.remembered.fits;
-        let compared = comparisons(&self.observed(Basis::Known)?, self.config(), fits)?;
+        let compared =
+            comparisons(&self.observed(Basis::Known)?, &self.config_of_predictions(), fits)?;
         let modelled = compared.iter().enumerate().filter_map(|(k, one)| Some((k, one.as_ref()?)));
         Ok(modelled.map(|(k, comparison)| self.model_check(k, comparison)).collect())
     }

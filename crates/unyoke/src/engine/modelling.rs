@@ -2,7 +2,7 @@
 
 use super::{Basis, Engine, FARTHEST_REFERENCE};
 use crate::choices::Choice;
-use crate::config::{Config, Correlations, Failures, Utility};
+use crate::config::{Config, Correlations, Deterministic, Failures, Utility};
 use crate::discretise;
 use crate::error::Result;
 use crate::history::{Evaluation, Status};
@@ -82,8 +82,28 @@ impl<'h> Engine<'h> {
             true => "models of what is known",
             false => "models of what is known and expected",
         };
-        let model = self.history.remembered.or_make(name, || self.new_model(basis))?;
-        Ok(Model::clone(&model))
+        let make = || self.new_model(basis, self.config().deterministic);
+        Ok(Model::clone(&*self.history.remembered.or_make(name, make)?))
+    }
+
+    /// The models to predict by, without what is under way.
+    pub(super) fn predictor(&self) -> Result<Model> {
+        let (config, fits) = (self.config_of_predictions(), &self.history.remembered.fits);
+        let differs = config.deterministic != self.config().deterministic;
+        match differs && Model::adapts(&self.observed(Basis::Known)?, &config, fits)? {
+            true => self.new_model(Basis::Known, config.deterministic),
+            false => self.model(Basis::Known),
+        }
+    }
+
+    /// Searches follow the values of deterministic outputs closely. Where no stationary model can, one that
+    /// has to is unsure of everything else, and what it predicts jumps with every value.
+    pub(super) fn config_of_predictions(&self) -> Config {
+        let deterministic = match self.config().deterministic {
+            Deterministic::Interpolated => Deterministic::Adaptive,
+            other => other,
+        };
+        Config { deterministic, ..self.config().clone() }
     }
 
     /// Whether some values are not known that models take for what is expected.
@@ -93,11 +113,12 @@ impl<'h> Engine<'h> {
         outputs.into_iter().any(|k| expected(k).next().is_some())
     }
 
-    fn new_model(&self, basis: Basis) -> Result<Model> {
+    fn new_model(&self, basis: Basis, deterministic: Deterministic) -> Result<Model> {
         let observed = self.observed(basis)?;
         let runs = self.runs()?;
         let fits = &self.history.remembered.fits;
-        let mut model = Model::fit_with(&observed, &self.model_config(&runs), fits)?;
+        let config = Config { deterministic, ..self.model_config(&runs) };
+        let mut model = Model::fit_with(&observed, &config, fits)?;
         model.runs = runs;
         if model.is_constrained() {
             model.reference = Some(self.worth_of_infeasible(&model)?);

@@ -89,7 +89,7 @@ impl Engine<'_> {
     /// The models, and how far their deviations can be trusted at designs of a user's choice.
     fn forecaster(&self) -> Result<Model> {
         let calibrated = || -> Result<Model> {
-            let mut model = self.model(Basis::Known)?;
+            let mut model = self.predictor()?;
             model.calibrate();
             Ok(model)
         };

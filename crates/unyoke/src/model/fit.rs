@@ -26,6 +26,10 @@ use unyoke_math::{Points, Result};
 /// Least fitted noise variance, as a fraction of the observed variance.
 const LEAST_NOISE: f64 = 1e-4;
 
+/// How much likelier values must be, as a logarithm, before a deterministic output is followed less
+/// closely. By chance a free noise variance gains that in fewer than one of a hundred fits.
+const ADAPTATION_MARGIN: f64 = 3.0;
+
 /// From so many parameters on, length scales may be long.
 const LONG_LENGTHSCALES: usize = 3;
 
@@ -118,12 +122,18 @@ impl Draft {
         Ok(Self { alone: alone.ok(), cautious: Some(cautious), notes, ..draft(hyper) })
     }
 
+    /// Whether values are followed less closely than they were declared to be.
+    pub(super) fn is_adapted(&self) -> bool {
+        let noise = self.alone.as_ref().map(|alone| alone.model.noise);
+        matches!(noise, Some(fit::Noise::Fitted { prior: None, .. }))
+    }
+
     /// The variance below which a value without noise would only repeat what is known.
     pub(super) fn negligible(&self, config: &Config) -> f64 {
-        match self.alone.as_ref().map(|alone| alone.model.noise) {
+        match self.is_adapted() {
             // What a value there would leave.
-            Some(fit::Noise::Fitted { prior: None, .. }) => self.hyper.noise,
-            _ => config.deterministic.noise(),
+            true => self.hyper.noise,
+            false => config.deterministic.noise(),
         }
     }
 
@@ -260,8 +270,21 @@ fn fitted(
     if part.len() < data.len() {
         notes.push(ModelNote::FittedOnSubset { used: part.len(), of: data.len() });
     }
+    let adapted = unfitted.noise;
+    if let fit::Noise::Fitted { prior: None, lower } = adapted {
+        unfitted.noise = fit::Noise::Fixed(lower);
+    }
     unfitted.mean = prior_mean(rows, map, &unfitted, fits)?;
     let fit = fits.fit(&unfitted, &part)?;
+    if adapted != unfitted.noise {
+        let model = fit::Model { noise: adapted, ..unfitted.clone() };
+        // Where it cannot be fitted, values are followed closely.
+        if let Ok(loose) = fits.fit(&model, &part)
+            && loose.log_posterior > fit.log_posterior + ADAPTATION_MARGIN
+        {
+            return Ok(Alone { model, fit: loose });
+        }
+    }
     Ok(Alone { model: unfitted, fit })
 }
 
@@ -337,7 +360,11 @@ fn unfitted(
                 _ => fitted,
             }
         }
-        Noise::Deterministic if config.deterministic == Deterministic::Adaptive => {
+        // Where some values have standard errors, the others are meant to be exact.
+        Noise::Deterministic
+            if config.deterministic == Deterministic::Adaptive
+                && data.known_noise().iter().all(Option::is_none) =>
+        {
             fit::Noise::Fitted { prior: None, lower: negligible }
         }
         Noise::Deterministic => fit::Noise::Fixed(negligible),
