@@ -1,5 +1,6 @@
 //! The store itself: a journal with leases, wherever it is kept.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,9 +31,16 @@ use crate::sqlite::Sqlite;
 #[derive(Debug, Clone)]
 pub struct Store {
     kind: Kind,
+    clock: Clock,
     /// Shared by clones.
     worker: Arc<Mutex<Option<Worker>>>,
+    /// Likewise: who signs what is appended.
+    signer: Arc<Mutex<Option<Signer>>>,
 }
+
+/// Whose name records get.
+#[derive(Debug, Clone)]
+struct Signer(Option<String>);
 
 /// Who works on evaluations through a store.
 #[derive(Debug)]
@@ -98,16 +106,52 @@ impl Store {
         Ok(names.map(|name| Location::Postgres(url.with_study(name))).collect())
     }
 
-    /// The same store with another clock for leases; PostgreSQL always uses that of its server.
+    /// The same store with another clock for leases and signatures; leases on PostgreSQL always go by that
+    /// of its server.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         let kind = match self.kind {
-            Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock)),
-            Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock)),
-            Kind::Journal(journal) => Kind::Journal(journal.with_clock(clock)),
+            Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock.clone())),
+            Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock.clone())),
+            Kind::Journal(journal) => Kind::Journal(journal.with_clock(clock.clone())),
             postgres @ Kind::Postgres(_) => postgres,
         };
-        Self { kind, ..self }
+        Self { kind, clock, ..self }
+    }
+
+    /// From now on, what is appended through this store or its clones says when, and by whom if that is
+    /// known. Records that say so already stay as they are.
+    ///
+    /// ```
+    /// use unyoke::{Config, Journal, Problem, Study};
+    /// use unyoke_store::{Clock, Store};
+    ///
+    /// let store = Store::memory().with_clock(Clock::by_hand());
+    /// store.sign_as(Some("ann"))?;
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 9.0).build()?;
+    /// Study::create(problem, Config::default(), 0, store.clone())?;
+    /// let created = &store.read(0)?[0];
+    /// assert_eq!((created.by.as_deref(), created.at), (Some("ann"), Some(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign_as(&self, by: Option<&str>) -> Result<()> {
+        check_text("name", by.unwrap_or_default())?;
+        *self.signer() = Some(Signer(by.map(str::to_owned)));
+        Ok(())
+    }
+
+    fn signer(&self) -> MutexGuard<'_, Option<Signer>> {
+        self.signer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signed<'r>(&self, records: &'r [Record]) -> Cow<'r, [Record]> {
+        let Some(Signer(by)) = self.signer().clone() else { return Cow::Borrowed(records) };
+        let now = self.clock.seconds();
+        let sign = |record: &Record| match record.at {
+            None => Record { by: by.clone(), at: Some(now), ..record.clone() },
+            Some(_) => record.clone(),
+        };
+        records.iter().map(sign).collect()
     }
 
     /// From now on, what is asked for through this store or its clones is claimed for `owner` in the
@@ -193,7 +237,7 @@ impl Store {
     }
 
     fn new(kind: Kind) -> Self {
-        Self { kind, worker: Arc::default() }
+        Self { kind, clock: Clock::system(), worker: Arc::default(), signer: Arc::default() }
     }
 
     fn worker(&self) -> MutexGuard<'_, Option<Worker>> {
@@ -313,7 +357,7 @@ impl Journal for Store {
 
     fn append(&mut self, at: u64, records: &[Record]) -> std::result::Result<(), JournalError> {
         let effects = self.effects(records);
-        let leases = self.backend().append_with(at, records, &effects)?;
+        let leases = self.backend().append_with(at, &self.signed(records), &effects)?;
         if let Some(worker) = &mut *self.worker() {
             worker.asked.extend(leases);
         }

@@ -354,7 +354,7 @@ fn carry_out(
 fn open(terms: &Arc<Terms>, signature: Signature, begins: bool) -> Result<Acting, Refusal> {
     let opened = || -> Result<Acting, crate::error::Error> {
         if let Some(file) = terms.file.as_ref().filter(|_| begins) {
-            file.open_or_create()?;
+            file.open_or_create_as(signature.by.as_deref())?;
         }
         let store = Store::open(&terms.location)?;
         let study = Study::open(Signed::new(store.clone(), signature)?)?;

@@ -32,8 +32,8 @@ fn a_study_is_begun_asked_and_told_and_the_journal_says_by_whom() {
     assert_eq!(told["evaluation"]["values"][name]["value"], 1.5);
     let records = setting.records();
     let by: Vec<Option<&str>> = records.iter().map(|record| record.by.as_deref()).collect();
-    assert_eq!(by, [None, Some("Ann"), Some("Ben")]);
-    assert!(records[2].at.is_some() && records[2].key.is_some());
+    assert_eq!(by, [Some("Ann"), Some("Ann"), Some("Ben")]);
+    assert!(records.iter().all(|record| record.at.is_some()) && records[2].key.is_some());
     let deeds = setting.get("/api/studies/beam/evaluations").json()[0]["deeds"].clone();
     assert_eq!((&deeds[0]["what"], &deeds[0]["by"]), (&json!("asked"), &json!("Ann")));
     assert_eq!((&deeds[1]["what"], &deeds[1]["by"]), (&json!("measured"), &json!("Ben")));
