@@ -85,12 +85,14 @@ impl StudyReport {
         let caption = "The best trade-offs as far as is known. Bars reach one standard deviation to each \
                        side; confirmed designs were measured, and need none. Point at a mark to see its \
                        values, click it to find the design in all figures and tables.";
+        let caption = [caption.to_owned()].into_iter().chain(self.drawn_note());
+        let caption = caption.collect::<Vec<_>>().join(" ");
         let rows =
             [Some(self.front_table(front)), self.measured_table(), self.confirmation_table()];
         Some(Section {
             heading: "Trade-offs".into(),
             chooser: chooser(front),
-            figures: figures(caption, self.trade_offs_pictures()),
+            figures: figures(&caption, self.trade_offs_pictures()),
             tables: rows.into_iter().flatten().collect(),
             ..Section::default()
         })

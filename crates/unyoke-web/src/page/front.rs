@@ -73,12 +73,14 @@ fn pictures(report: &StudyReport) -> Markup {
     let caption = "The best trade-offs as far as is known. Bars reach one standard deviation to each side where a value is predicted. \
                    Point at a mark to see its values, select it to find the design everywhere.";
     let beside = "What was measured: designs at which every objective was. Filled marks are the measured front, which no other of them beats.";
+    let beside = [beside.to_owned()].into_iter().chain(report.drawn_note());
+    let beside = beside.collect::<Vec<_>>().join(" ");
     let designs = "A line for each design of the front, light to dark in the order of the first objective. Parameters run from \
                    their lower bound on the left to the upper on the right, outputs (blue) from the lowest expected value to the highest.";
     html! {
         div.beside {
             (figure(caption, &trade_offs))
-            (figure(beside, &report.measured_front_pictures()))
+            (figure(&beside, &report.measured_front_pictures()))
             (figure(designs, &report.designs_pictures()))
         }
     }
