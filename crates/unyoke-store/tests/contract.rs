@@ -66,6 +66,10 @@ fn records_are_read_from_any_position<P: Place>() {
     for from in 0..=3 {
         assert_eq!(store.read(from).unwrap(), records[from as usize..]);
     }
+    for (from, most) in (0..4).flat_map(|from| (0..5).map(move |most| (from, most))) {
+        let piece = &records[from.min(3)..(from + most).min(3)];
+        assert_eq!(store.read_at_most(from as u64, most).unwrap(), piece);
+    }
     for beyond in [4, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
         assert!(store.read(beyond).unwrap().is_empty());
     }
