@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use unyoke_view::words::{short, value};
+use unyoke_view::words::short;
 use unyoke_view::{
     EvaluationView, FrontView, MeasuredFrontView, OutputView, PointView, StudyReport, design_key,
 };
 
 use super::entries;
-use super::parts::{figure, parameters, state};
+use super::parts::{figure, parameters, state, values_of};
 use crate::shown::Shown;
 
 /// Designs that were measured in full, of which so many are listed at most: the latest.
@@ -22,7 +22,7 @@ pub(super) fn content(shown: &Shown) -> Markup {
             section data-part="front" {
                 (chooser(shown, front))
                 (pictures(report))
-                (front_table(report, front))
+                (front_table(shown, report, front))
                 @if let Some(measured) = &report.measured_front { (measured_table(shown, report, measured)) }
             }
             @if let Some(confirmation) = report.confirmation.as_ref().filter(|one| !one.values.is_empty()) {
@@ -86,7 +86,7 @@ fn pictures(report: &StudyReport) -> Markup {
     }
 }
 
-fn front_table(report: &StudyReport, front: &FrontView) -> Markup {
+fn front_table(shown: &Shown, report: &StudyReport, front: &FrontView) -> Markup {
     let shares = front.shares(|name| report.log_outputs.iter().any(|log| log == name));
     let share_of = |point: &PointView| {
         let place = front.points.iter().position(|one| std::ptr::eq(one, point));
@@ -111,9 +111,7 @@ fn front_table(report: &StudyReport, front: &FrontView) -> Markup {
                             th scope="row" { (i + 1) }
                             @for output in &front.outputs { (forecast(point, output)) }
                             @if front.has_feasibility() { td { (point.likely()) } }
-                            @for name in &front.parameters {
-                                td { (point.design.get(name).map_or_else(|| "?".to_owned(), value)) }
-                            }
+                            (values_of(&shown.problem, &point.design))
                         }
                     }
                 }
@@ -171,9 +169,7 @@ fn measured_table(shown: &Shown, report: &StudyReport, front: &MeasuredFrontView
                                 th scope="row" { (number) }
                                 @for value in &one.values { td { (short(*value)) } }
                                 td.text { @if is_on_front(&key) { span.tag.measured { "yes" } } }
-                                @for name in parameters(&shown.problem) {
-                                    td { (one.design.get(name).map_or_else(|| "?".to_owned(), value)) }
-                                }
+                                (values_of(&shown.problem, &one.design))
                             }
                         }
                     }
