@@ -11,6 +11,13 @@ fn is_open(setting: &Setting) -> bool {
     setting.hall.shelf.known()[0].quick_card().position.is_some()
 }
 
+/// Closes the study: a thread that watched may look once more, and one that computes first puts its things away.
+fn close(setting: &Setting) {
+    while is_open(setting) {
+        setting.hall.close_unused(Duration::ZERO);
+    }
+}
+
 fn next(setting: &Setting) -> Value {
     setting.get("/api/studies/beam/next?wait=60").json()
 }
@@ -22,12 +29,11 @@ fn a_study_that_nobody_looks_at_is_closed_and_comes_back_as_it_was() {
     let (seen, evaluations) = (next(&setting), setting.get("/api/studies/beam/evaluations").json());
     setting.hall.close_unused(HOUR);
     assert!(is_open(&setting), "somebody looked a moment ago");
-    setting.hall.close_unused(Duration::ZERO);
-    assert!(!is_open(&setting));
+    close(&setting);
     // What is recorded meanwhile is there as well.
     let asked = setting.act("ask", json!({ "by": "Ann" }));
     assert_eq!(asked.json()["suggestion"]["design"], seen["design"], "{}", asked.text());
-    setting.hall.close_unused(Duration::ZERO);
+    close(&setting);
     let again = setting.get("/api/studies/beam/evaluations").json();
     assert_eq!(again.as_array().unwrap()[..6], evaluations.as_array().unwrap()[..6]);
     assert_eq!(again[6]["deeds"][0]["by"], "Ann");
@@ -41,8 +47,5 @@ fn a_study_that_somebody_watches_stays_open() {
     setting.hall.close_unused(Duration::ZERO);
     assert!(is_open(&setting));
     drop(listener);
-    // The thread that watched may look once more.
-    while is_open(&setting) {
-        setting.hall.close_unused(Duration::ZERO);
-    }
+    close(&setting);
 }
