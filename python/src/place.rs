@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use unyoke::{Config, JournalError, Problem, Study};
 use unyoke_run::{
     Budget, Layout, MeasurementRun, Opened, RunSettings, StudyFile, apply_prices_and_wishes,
-    difference, initial_config,
+    difference, initial_config, signed_by_user,
 };
 use unyoke_store::{Location, Store, network_file_system};
 
@@ -46,7 +46,7 @@ pub(crate) struct Beginning {
 impl Found {
     /// A new study in memory.
     pub(crate) fn in_memory(beginning: &Beginning) -> Result<Self> {
-        let store = Store::memory();
+        let store = signed_by_user(Store::memory())?;
         let study = begin(beginning, store.clone())?;
         Ok(Self::new(Opened { study, store }, None, beginning.budget.clone()))
     }
@@ -141,7 +141,7 @@ fn measurement_run(problem: &Problem, m: usize) -> MeasurementRun {
 }
 
 fn open(location: &Location) -> Result<Opened> {
-    let store = Store::open(location)?;
+    let store = signed_by_user(Store::open(location)?)?;
     Ok(Opened { study: Study::open(store.clone())?, store })
 }
 
@@ -156,7 +156,7 @@ fn create(location: &Location, beginning: &Beginning) -> Result<Opened> {
     beginning.config.check(&beginning.problem)?;
     let store = match Store::create(location) {
         Err(unyoke_store::Error::StudyExists { .. }) => return open(location),
-        store => store?,
+        store => signed_by_user(store?)?,
     };
     match begin(beginning, store.clone()) {
         Err(Failure::Run(unyoke_run::Error::Study(unyoke::Error::Journal(

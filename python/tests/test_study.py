@@ -1,9 +1,12 @@
 """Ask, tell and look, on memory, files and PostgreSQL."""
 
+import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -273,3 +276,17 @@ def test_the_status_is_the_view_of_the_program(told):
     assert status["pending"][0]["owner"] == "by hand"
     assert {m["name"] for m in status["measurements"]} == {"mass", "deflection"}
     assert math.isclose(sum(m["spent"] for m in status["measurements"]), told.spent)
+
+
+def test_every_record_says_who_and_when(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNYOKE_USER", "Ann")
+    began = int(time.time())
+    study = uk.Study.open(tmp_path / "beam.db", beam())
+    suggestion = study.ask()
+    study.tell(suggestion, value_of(suggestion))
+    with sqlite3.connect(tmp_path / "beam.db") as database:
+        rows = database.execute("SELECT record FROM journal ORDER BY position").fetchall()
+    records = [json.loads(text) for (text,) in rows]
+    assert [record["event"] for record in records] == ["created", "asked", "measured"]
+    assert all(record["by"] == "Ann" for record in records)
+    assert all(began <= record["at"] <= time.time() for record in records)

@@ -11,7 +11,7 @@ pub(crate) use unyoke_view::words::{count, is_over_budget, reading, short, spent
 
 /// A design in one line, in the order of the problem.
 pub(crate) fn design(problem: &Problem, design: &Design) -> String {
-    words::design(problem.parameters.iter().map(Parameter::name), design)
+    words::design(&problem.parameters, design)
 }
 
 /// A design in one line with all digits, for whoever is to build it.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use place::{Place, TWO, stderr};
-use unyoke::{Status, Study};
+use unyoke::{Event, Journal, Record, Status, Study};
 use unyoke_store::{Location, Store};
 
 /// `mass` costs 1 and has no command.
@@ -128,4 +128,37 @@ fn an_evaluation_that_cost_more_than_expected_may_lead_beyond_the_budget() {
     assert!(said.contains("spent 3, 2 over the budget of 1"), "{said}");
     let status = place.text(&["status"]);
     assert!(status.contains("evaluations cost more than expected"), "{status}");
+}
+
+#[test]
+fn every_record_says_who_and_when_and_nothing_follows_from_it() {
+    /// Asks and tells by hand, runs, amends, all as `user`.
+    fn play(user: &str) -> Vec<Record> {
+        let place = Place::new(TWO);
+        let run = |arguments: &[&str]| {
+            let output = place.command(arguments).env("UNYOKE_USER", user).output().unwrap();
+            assert!(output.status.success(), "{}", stderr(&output));
+        };
+        run(&["ask"]);
+        run(&["tell", "0", "0.25"]);
+        run(&["run"]);
+        let wider = fs::read_to_string(place.path("study.toml")).unwrap();
+        place.write("study.toml", &wider.replace("high = 1", "high = 2"));
+        run(&["amend", "--yes"]);
+        store(&place).read(0).unwrap()
+    }
+    let began = unyoke_run::now();
+    let [ann, bob] = ["Ann", "Bob"].map(play);
+    let events = |records: &[Record]| -> Vec<Event> {
+        records.iter().map(|record| record.event.clone()).collect()
+    };
+    assert_eq!(events(&ann), events(&bob));
+    for (user, records) in [("Ann", ann), ("Bob", bob)] {
+        let by: Vec<&str> = records.iter().map(|record| record.by.as_deref().unwrap()).collect();
+        let (last, runs) = (by.len() - 1, format!("{user}@"));
+        assert_eq!(([by[0], by[1], by[2], by[last]]), [user; 4]);
+        assert!(by.len() > 8 && by[3..last].iter().all(|by| by.starts_with(&runs)), "{by:?}");
+        let at: Vec<u64> = records.iter().map(|record| record.at.unwrap()).collect();
+        assert!(at.is_sorted() && at[0] >= began && at[last] <= unyoke_run::now(), "{at:?}");
+    }
 }

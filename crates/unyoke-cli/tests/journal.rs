@@ -42,7 +42,7 @@ fn assert_complete(place: &Place) {
 fn a_study_in_a_journal_file_is_that_in_a_database() {
     let journal = |place: &Place| {
         place.text(&["run", "--no-report"]);
-        place.text(&["export", "--as", "journal"])
+        place.journal()
     };
     let (here, there) = (Place::new(&in_a_journal(TWO)), Place::new(TWO));
     assert_eq!(journal(&here), journal(&there));

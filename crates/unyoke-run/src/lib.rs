@@ -12,10 +12,10 @@
 mod diagnostic;
 mod error;
 mod command;
+mod signing;
 mod study_file;
 mod process;
 mod scheduler;
-mod signing;
 mod typing;
 mod amending;
 mod opening;
@@ -38,7 +38,7 @@ pub use runner::{
     Runner, SignOfLife, Suggestions, Summary, Underway, Worker, Working, claim_by_hand, is_gone,
     now, refuse_running, release_by_hand, working,
 };
-pub use signing::{Signature, Signed};
+pub use signing::{Signature, Signed, signed_by_user};
 pub use study_file::{
     Budget, Described, Executor, InitialPrice, MeasurementRun, RunSettings, SchedulerCommands,
     SlurmResources, StudyFile, Watching, initial_config, schema, template,

@@ -7,6 +7,7 @@ use unyoke_store::{Location, Store};
 
 use crate::error::{Error, Result};
 use crate::process::Layout;
+use crate::signing::user;
 use crate::study_file::StudyFile;
 
 /// A study and, beside it, the store with its leases.
@@ -32,7 +33,12 @@ pub struct Looked {
 impl StudyFile {
     /// The study of this file, which must have been begun.
     pub fn open(&self) -> Result<Opened> {
+        self.open_as(user().as_deref())
+    }
+
+    fn open_as(&self, by: Option<&str>) -> Result<Opened> {
         let store = Store::open(&self.store)?;
+        store.sign_as(by)?;
         let study = Study::open(store.clone())?;
         self.check_problem(&study)?;
         Ok(Opened { study, store })
@@ -81,18 +87,23 @@ impl StudyFile {
     /// The study of this file, begun if need be. Costs and wishes that were changed in the file are
     /// from now on those of the study.
     pub fn open_or_create(&self) -> Result<Opened> {
-        let mut opened = match self.open() {
-            Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create()?,
+        self.open_or_create_as(user().as_deref())
+    }
+
+    /// The same for somebody of this name, if that is known.
+    pub fn open_or_create_as(&self, by: Option<&str>) -> Result<Opened> {
+        let mut opened = match self.open_as(by) {
+            Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => self.create_as(by)?,
             opened => opened?,
         };
         apply_prices_and_wishes(&mut opened.study, &self.problem, &self.config)?;
         Ok(opened)
     }
 
-    fn create(&self) -> Result<Opened> {
+    fn create_as(&self, by: Option<&str>) -> Result<Opened> {
         if !Layout::new(&self.runs).is_empty()? {
             // Unless somebody else has just begun it, these are of another study.
-            return match self.open() {
+            return match self.open_as(by) {
                 Err(Error::Store(unyoke_store::Error::NoStudy { .. })) => {
                     Err(Error::LeftOver { folder: self.runs.clone() })
                 }
@@ -101,12 +112,13 @@ impl StudyFile {
         }
         Layout::new(&self.runs).forget_counts()?;
         let store = match Store::create(&self.store) {
-            Err(unyoke_store::Error::StudyExists { .. }) => return self.open(),
+            Err(unyoke_store::Error::StudyExists { .. }) => return self.open_as(by),
             store => store?,
         };
+        store.sign_as(by)?;
         let (problem, config) = (self.problem.clone(), self.initial_config());
         match Study::create(problem, config, self.seed, store.clone()) {
-            Err(unyoke::Error::Journal(JournalError::Conflict { .. })) => self.open(),
+            Err(unyoke::Error::Journal(JournalError::Conflict { .. })) => self.open_as(by),
             study => Ok(Opened { study: study?, store }),
         }
     }

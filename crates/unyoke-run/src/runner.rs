@@ -24,8 +24,9 @@ use unyoke_store::{LateResult, Lease, LeaseStatus, Store};
 
 use crate::error::{Error, Result};
 use crate::opening::Opened;
-use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor};
+use crate::process::{Attempt, Begun, Entrusted, Layout, Spec, Supervisor, host_name};
 use crate::scheduler::Notice;
+use crate::signing::{sign_as_program, user};
 use crate::study_file::{Budget, Executor, MeasurementRun, StudyFile};
 
 use asking::{Asking, Basis, Choice, Question};
@@ -239,7 +240,9 @@ impl<'a> Runner<'a> {
 
     /// Runs until nothing more is to be started and nothing runs here any more.
     pub fn run(mut self) -> Result<Summary> {
+        sign_as_program(&self.store, &host_name())?;
         let worked = self.work();
+        self.store.sign_as(user().as_deref())?;
         if !self.jobs.is_empty() || self.unsure {
             // What still runs does so without us. Others on this machine see that its leases have no
             // owner; those elsewhere must not begin the same.

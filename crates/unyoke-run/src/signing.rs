@@ -1,8 +1,13 @@
-//! A journal that notes who wrote a record, when, and at which request.
+//! Who wrote a record, when, and at which request.
+//!
+//! What is done on a command line, in Python or by a runner is signed by the store. A [`Signed`] journal is for
+//! requests that may come again. Nothing is computed from a signature.
 
+use std::env;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unyoke::{Journal, JournalError, Record};
+use unyoke_store::Store;
 
 use crate::error::{Error, Result};
 
@@ -34,6 +39,34 @@ impl Signature {
         }
         Ok(())
     }
+}
+
+/// Names whoever uses this program, in place of their login name.
+const USER: &str = "UNYOKE_USER";
+
+/// Who uses this program, as far as that is known.
+pub(crate) fn user() -> Option<String> {
+    let set = env::var(USER).ok().and_then(|name| tidy(&name));
+    set.or_else(|| tidy(&whoami::username().ok()?))
+}
+
+/// A name that can be written down, if anything of it can.
+fn tidy(name: &str) -> Option<String> {
+    let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The store, in which records say from now on that the user of this program wrote them, and when.
+pub fn signed_by_user(store: Store) -> Result<Store> {
+    store.sign_as(user().as_deref())?;
+    Ok(store)
+}
+
+/// From now on, records say that a program of this user on the machine `host` wrote them.
+pub(crate) fn sign_as_program(store: &Store, host: &str) -> Result<()> {
+    let by = user().map_or_else(|| host.to_owned(), |user| format!("{user}@{host}"));
+    Ok(store.sign_as(Some(&by))?)
 }
 
 /// A journal in which records are signed. A request that was carried out before, by this program or another, is
@@ -168,6 +201,27 @@ mod tests {
         assert!(studies[1].ask().is_err());
         assert_eq!((first.repeated(), second.repeated()), (None, Some(1)));
         assert_eq!(journal.read(0).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_name_is_written_down_as_far_as_it_can_be() {
+        assert_eq!(tidy(" Ann\tB\u{e9}\0 ").as_deref(), Some("AnnB\u{e9}"));
+        assert_eq!((tidy(" \n"), tidy("")), (None, None));
+        let by = tidy(&"x".repeat(LONGEST + 9));
+        assert!(Signature { by, ..Signature::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn a_program_is_told_from_its_user_by_the_machine() {
+        let mut store = signed_by_user(Store::memory()).unwrap();
+        store.append(0, &begun().read(0).unwrap()).unwrap();
+        sign_as_program(&store, "node7").unwrap();
+        store.append(1, &[unyoke::Event::Withdrawn { evaluation: 0 }.into()]).unwrap();
+        let by: Vec<Option<String>> =
+            store.read(0).unwrap().into_iter().map(|record| record.by).collect();
+        assert_eq!(by[0], user());
+        let program = user().map_or("node7".to_owned(), |user| user + "@node7");
+        assert_eq!(by[1], Some(program));
     }
 
     #[test]

@@ -40,7 +40,12 @@ impl Effects {
 /// A journal with leases. Handles share what they hold, hence `&self` throughout.
 pub(crate) trait Backend: Debug {
     /// The records from position `from` on.
-    fn read(&self, from: u64) -> Result<Vec<Record>>;
+    fn read(&self, from: u64) -> Result<Vec<Record>> {
+        self.read_at_most(from, usize::MAX)
+    }
+
+    /// The records from position `from` on, at most so many.
+    fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>>;
 
     /// Adds the records if there are exactly `at` so far, or else nothing. In the same step, claims
     /// and releases what `effects` says, and returns the new leases.

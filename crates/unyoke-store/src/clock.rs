@@ -47,6 +47,11 @@ impl Clock {
         }
     }
 
+    /// Whole seconds since the beginning of 1970.
+    pub(crate) fn seconds(&self) -> u64 {
+        u64::try_from(self.now() / 1_000_000).unwrap_or_default()
+    }
+
     /// Microseconds since the beginning of 1970.
     pub(crate) fn now(&self) -> i64 {
         match &self.0 {

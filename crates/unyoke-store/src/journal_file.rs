@@ -200,24 +200,25 @@ impl Shared {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The records from a position on.
-    fn read(&self, from: usize) -> Result<Vec<Record>> {
+    /// The records from a position on, at most so many.
+    fn read(&self, from: usize, most: usize) -> Result<Vec<Record>> {
         // Whoever takes over replaces the file, perhaps while it is read.
         for _ in 1..READS {
-            match self.read_once(from) {
+            match self.read_once(from, most) {
                 Err(Error::Moved { .. }) => {}
                 read => return read,
             }
         }
-        self.read_once(from)
+        self.read_once(from, most)
     }
 
-    fn read_once(&self, from: usize) -> Result<Vec<Record>> {
+    fn read_once(&self, from: usize, most: usize) -> Result<Vec<Record>> {
         let (start, end, identity) = {
             let mut view = self.view();
             view.catch_up(self)?;
             let Some(start) = view.offsets.get(from) else { return Ok(Vec::new()) };
-            (*start, view.end, view.identity)
+            let end = view.offsets.get(from.saturating_add(most)).copied();
+            (*start, end.unwrap_or(view.end), view.identity)
         };
         let bytes = self.bytes(start, end, identity)?;
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -581,8 +582,8 @@ impl View {
 }
 
 impl Backend for JournalFile {
-    fn read(&self, from: u64) -> Result<Vec<Record>> {
-        usize::try_from(from).map_or(Ok(Vec::new()), |from| self.shared.read(from))
+    fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>> {
+        usize::try_from(from).map_or(Ok(Vec::new()), |from| self.shared.read(from, most))
     }
 
     fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {

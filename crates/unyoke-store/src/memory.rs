@@ -35,8 +35,10 @@ impl Memory {
 }
 
 impl Backend for Memory {
-    fn read(&self, from: u64) -> Result<Vec<Record>> {
-        self.journal.read(from).map_err(refusal)
+    fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>> {
+        let mut records = self.journal.read(from).map_err(refusal)?;
+        records.truncate(most);
+        Ok(records)
     }
 
     fn append_with(&self, at: u64, records: &[Record], effects: &Effects) -> Result<Vec<Lease>> {

@@ -319,12 +319,13 @@ impl Named {
 }
 
 impl Backend for Postgres {
-    fn read(&self, from: u64) -> Result<Vec<Record>> {
+    fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>> {
         let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let query = "SELECT position, record, checksum FROM unyoke.journal
-            WHERE study = $1 AND position >= $2 ORDER BY position";
+            WHERE study = $1 AND position >= $2 ORDER BY position LIMIT $3";
         let lines: Vec<Line> = self.0.link.run(async |client| {
-            client.query(query, &[&self.0.study, &first]).await?.iter().map(line).collect()
+            client.query(query, &[&self.0.study, &first, &most]).await?.iter().map(line).collect()
         })?;
         text::read(self.0.location(), first, &lines)
     }

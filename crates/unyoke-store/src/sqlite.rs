@@ -328,16 +328,17 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
-    fn read(&self, from: u64) -> Result<Vec<Record>> {
+    fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>> {
         let Ok(first) = i64::try_from(from) else { return Ok(Vec::new()) };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let location = self.file.location();
         self.file.patiently(|connection| {
             let query = "SELECT position, record, checksum FROM journal
-                WHERE position >= ?1 ORDER BY position";
+                WHERE position >= ?1 ORDER BY position LIMIT ?2";
             let mut statement = connection.prepare_cached(query)?;
             // Line by line: all the text at once would take as much room again as the records.
             let mut reader = text::Reader::new(&location, first);
-            for line in statement.query_map([first], line)? {
+            for line in statement.query_map([first, most], line)? {
                 reader.take(&line?);
             }
             Ok(reader.records())

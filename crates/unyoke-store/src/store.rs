@@ -1,5 +1,6 @@
 //! The store itself: a journal with leases, wherever it is kept.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,8 +31,19 @@ use crate::sqlite::Sqlite;
 #[derive(Debug, Clone)]
 pub struct Store {
     kind: Kind,
+    clock: Clock,
     /// Shared by clones.
     worker: Arc<Mutex<Option<Worker>>>,
+    /// Likewise: who signs what is appended.
+    signer: Arc<Mutex<Option<Signer>>>,
+}
+
+/// Signs records.
+#[derive(Debug)]
+struct Signer {
+    by: Option<String>,
+    /// What was appended last, if that has failed, and how it was signed.
+    failed: Option<[Vec<Record>; 2]>,
 }
 
 /// Who works on evaluations through a store.
@@ -98,16 +110,70 @@ impl Store {
         Ok(names.map(|name| Location::Postgres(url.with_study(name))).collect())
     }
 
-    /// The same store with another clock for leases; PostgreSQL always uses that of its server.
+    /// The same store with another clock for leases and signatures; leases on PostgreSQL always go by that
+    /// of its server.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         let kind = match self.kind {
-            Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock)),
-            Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock)),
-            Kind::Journal(journal) => Kind::Journal(journal.with_clock(clock)),
+            Kind::Memory(memory) => Kind::Memory(memory.with_clock(clock.clone())),
+            Kind::Sqlite(sqlite) => Kind::Sqlite(sqlite.with_clock(clock.clone())),
+            Kind::Journal(journal) => Kind::Journal(journal.with_clock(clock.clone())),
             postgres @ Kind::Postgres(_) => postgres,
         };
-        Self { kind, ..self }
+        Self { kind, clock, ..self }
+    }
+
+    /// From now on, what is appended through this store or its clones says when, and by whom if that is
+    /// known. Records that say so already stay as they are.
+    ///
+    /// ```
+    /// use unyoke::{Config, Journal, Problem, Study};
+    /// use unyoke_store::{Clock, Store};
+    ///
+    /// let store = Store::memory().with_clock(Clock::by_hand());
+    /// store.sign_as(Some("ann"))?;
+    /// let problem = Problem::builder().continuous("x", 0.0, 1.0).minimise("drag", 9.0).build()?;
+    /// Study::create(problem, Config::default(), 0, store.clone())?;
+    /// let created = &store.read(0)?[0];
+    /// assert_eq!((created.by.as_deref(), created.at), (Some("ann"), Some(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sign_as(&self, by: Option<&str>) -> Result<()> {
+        check_text("name", by.unwrap_or_default())?;
+        *self.signer() = Some(Signer { by: by.map(str::to_owned), failed: None });
+        Ok(())
+    }
+
+    fn signer(&self) -> MutexGuard<'_, Option<Signer>> {
+        self.signer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The records as they are appended. What is appended again, because nobody knows whether that has
+    /// succeeded, is signed as it was the first time: by this it is recognised.
+    fn signed<'r>(&self, records: &'r [Record]) -> Cow<'r, [Record]> {
+        let mut signer = self.signer();
+        let Some(Signer { by, failed }) = &mut *signer else { return Cow::Borrowed(records) };
+        if let Some([_, signed]) = failed.take_if(|[plain, _]| plain == records) {
+            return Cow::Owned(signed);
+        }
+        let now = self.clock.seconds();
+        let sign = |record: &Record| match record.at {
+            None => Record { by: by.clone(), at: Some(now), ..record.clone() },
+            Some(_) => record.clone(),
+        };
+        records.iter().map(sign).collect()
+    }
+
+    fn remember_failed(&self, records: &[Record], signed: Vec<Record>) {
+        if let Some(signer) = &mut *self.signer() {
+            signer.failed = Some([records.to_vec(), signed]);
+        }
+    }
+
+    /// At most `most` records from a position on: what reads a long journal in pieces needs room for one of
+    /// them only.
+    pub fn read_at_most(&self, from: u64, most: usize) -> Result<Vec<Record>> {
+        self.backend().read_at_most(from, most)
     }
 
     /// From now on, what is asked for through this store or its clones is claimed for `owner` in the
@@ -193,7 +259,7 @@ impl Store {
     }
 
     fn new(kind: Kind) -> Self {
-        Self { kind, worker: Arc::default() }
+        Self { kind, clock: Clock::system(), worker: Arc::default(), signer: Arc::default() }
     }
 
     fn worker(&self) -> MutexGuard<'_, Option<Worker>> {
@@ -312,8 +378,12 @@ impl Journal for Store {
     }
 
     fn append(&mut self, at: u64, records: &[Record]) -> std::result::Result<(), JournalError> {
-        let effects = self.effects(records);
-        let leases = self.backend().append_with(at, records, &effects)?;
+        let (effects, signed) = (self.effects(records), self.signed(records));
+        let appended = self.backend().append_with(at, &signed, &effects);
+        if let (Err(_), Cow::Owned(signed)) = (&appended, signed) {
+            self.remember_failed(records, signed);
+        }
+        let leases = appended?;
         if let Some(worker) = &mut *self.worker() {
             worker.asked.extend(leases);
         }
@@ -324,6 +394,24 @@ impl Journal for Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_appended_again_is_signed_as_it_was() {
+        let clock = Clock::by_hand();
+        let mut store = Store::memory().with_clock(clock.clone());
+        store.sign_as(Some("ann")).unwrap();
+        let record = |evaluation| Record::from(Event::Withdrawn { evaluation });
+        clock.advance(Duration::from_secs(7));
+        assert!(store.append(9, &[record(0)]).is_err());
+        clock.advance(Duration::from_secs(2));
+        store.append(0, &[record(0)]).unwrap();
+        store.append(1, &[record(0)]).unwrap();
+        assert!(store.append(9, &[record(1)]).is_err());
+        clock.advance(Duration::from_secs(1));
+        store.append(2, &[record(2)]).unwrap();
+        let at: Vec<_> = store.read(0).unwrap().iter().map(|record| record.at).collect();
+        assert_eq!(at, [Some(7), Some(9), Some(10)]);
+    }
 
     #[test]
     fn a_store_can_go_to_other_threads() {

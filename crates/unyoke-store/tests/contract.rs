@@ -37,6 +37,7 @@ promises! {
     the_first_free_evaluations_of_a_list_are_claimed
     what_a_worker_asks_for_is_claimed_in_the_same_step
     what_a_worker_settles_is_released_in_the_same_step
+    a_signed_record_says_who_and_when_and_others_stay_as_they_are
     a_live_lease_keeps_everybody_else_out
     an_expired_lease_is_taken_over_as_the_next_attempt
     a_lease_of_no_time_is_expired_at_once
@@ -64,6 +65,10 @@ fn records_are_read_from_any_position<P: Place>() {
     store.append(2, &records[2..]).unwrap();
     for from in 0..=3 {
         assert_eq!(store.read(from).unwrap(), records[from as usize..]);
+    }
+    for (from, most) in (0..4).flat_map(|from| (0..5).map(move |most| (from, most))) {
+        let piece = &records[from.min(3)..(from + most).min(3)];
+        assert_eq!(store.read_at_most(from as u64, most).unwrap(), piece);
     }
     for beyond in [4, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
         assert!(store.read(beyond).unwrap().is_empty());
@@ -314,6 +319,23 @@ fn what_a_worker_asks_for_is_claimed_in_the_same_step<P: Place>() {
     place.pass(MINUTE * 2);
     assert_eq!(other.claim(2, "bob", MINUTE).unwrap().unwrap().attempt, 2);
     assert_eq!(store.claim(2, "ann", MINUTE).unwrap(), None, "it was waited too long");
+}
+
+fn a_signed_record_says_who_and_when_and_others_stay_as_they_are<P: Place>() {
+    let place = P::new();
+    let mut study = place.begin();
+    study.append(1, &[asked(0)]).unwrap();
+    study.clone().sign_as(Some("ann")).unwrap();
+    let own = Record { by: Some("bob".into()), at: Some(7), key: Some("k".into()), ..asked(2) };
+    study.append(2, &[asked(1), own.clone()]).unwrap();
+    study.sign_as(None).unwrap();
+    study.append(4, &[asked(3)]).unwrap();
+    let read = place.open().read(1).unwrap();
+    assert_eq!((&read[0], &read[2]), (&asked(0), &own));
+    assert_eq!(read[1], Record { by: Some("ann".into()), at: read[1].at, ..asked(1) });
+    assert_eq!((read[3].by.as_deref(), read[3].at.is_some()), (None, true));
+    assert!(read[1].at.is_some() && read[1].at <= read[3].at);
+    assert!(study.sign_as(Some("a\0")).is_err());
 }
 
 fn what_a_worker_settles_is_released_in_the_same_step<P: Place>() {

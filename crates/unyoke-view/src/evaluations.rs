@@ -217,7 +217,7 @@ impl<'a> State<'a> {
         }
         if self.design != before.design {
             let names = self.design.iter().map(|(name, _)| name);
-            changed.push(words::design(names, self.design));
+            changed.push(words::one_line(&words::pairs(names, self.design, words::value)));
         }
         match changed.is_empty() {
             true => "confirmed".to_owned(),
@@ -229,6 +229,12 @@ impl<'a> State<'a> {
 /// All evaluations of a study, in the order in which they were asked for or imported.
 pub fn evaluations<J: Journal>(study: &Study<J>) -> Vec<EvaluationView> {
     study.evaluations().iter().map(|e| view(e, study.problem())).collect()
+}
+
+/// One evaluation of a study, by its number.
+pub fn evaluation<J: Journal>(study: &Study<J>, number: u64) -> Option<EvaluationView> {
+    let place = usize::try_from(number).ok()?;
+    study.evaluations().get(place).map(|e| view(e, study.problem()))
 }
 
 /// A status in the words of views: in a word, with its values by output, and the reason.

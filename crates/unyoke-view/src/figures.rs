@@ -84,14 +84,20 @@ mod tests {
         let data = TradeOffs {
             objectives: vec![quantity("f", true), quantity("g", false), quantity("h", true)],
             front: vec![front.clone(), FrontMark { is_confirmed: true, ..front }],
-            measured: vec![MeasuredMark { mark: mark(), values: vec![1.0, nan, f64::INFINITY] }],
+            measured: [true, false]
+                .map(|is_best| MeasuredMark {
+                    mark: mark(),
+                    values: vec![1.0, nan, f64::INFINITY],
+                    is_best,
+                })
+                .to_vec(),
         };
         assert_eq!(trade_offs_figure(&data).len(), 3);
         draws(&trade_offs_figure(&data));
         draws(&trade_offs_figure(&TradeOffs::default()));
-        assert_eq!(measured_figure(&data, |_| true).len(), 3);
-        draws(&measured_figure(&data, |_| true));
-        draws(&measured_figure(&TradeOffs::default(), |_| false));
+        assert_eq!(measured_figure(&data).len(), 3);
+        draws(&measured_figure(&data));
+        draws(&measured_figure(&TradeOffs::default()));
 
         let payment =
             |failed| Payment { mark: mark(), measurement: 1, spent: 3.0, cost: 3.0, failed };

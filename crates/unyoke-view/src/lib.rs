@@ -39,7 +39,8 @@ mod report;
 pub use confirmation::{ConfirmationView, ConfirmedValueView, confirmation};
 pub use effects::{ContourView, EffectView, EffectsView, SlicePoint};
 pub use evaluations::{
-    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluations,
+    EvaluationOrigin, EvaluationStatus, EvaluationView, ReadingView, SupersededView, evaluation,
+    evaluations,
 };
 pub use explanation::{
     DesignView, Explanation, GainUnit, OptionView, SuggestionView, explain_designs, explanation,

@@ -3,6 +3,7 @@
 
 mod past;
 mod marks;
+mod sample;
 mod pictures;
 mod page;
 
@@ -276,6 +277,35 @@ mod tests {
         for mark in &marks {
             assert!(rows.contains(mark), "{mark:?}");
         }
+    }
+
+    #[test]
+    fn of_many_measured_designs_the_front_and_a_sample_are_drawn_and_the_caption_says_so() {
+        let mut report = report_of(&played());
+        let few = report.measured.len();
+        assert_eq!((report.drawn().len(), report.drawn_note()), (few, None));
+        let marks = |report: &StudyReport| {
+            let pictures = report.measured_front_pictures();
+            pictures[0].svg().matches("<path").count()
+        };
+        let worse = |i: i32| {
+            let design = Design::new().with("x", f64::from(i) / 5000.0).with("kind", "a");
+            let values = vec![50.0 + f64::from(i % 71), 50.0 + f64::from(i / 71)];
+            MeasuredDesign { design, values }
+        };
+        // Designs that are not listed any more are on the front all the same.
+        report.evaluations.clear();
+        report.measured.extend((0..5000).map(worse));
+        let drawn = report.drawn();
+        assert_eq!(drawn.len(), 1000);
+        let front = report.measured_front.as_ref().unwrap().points.len();
+        assert_eq!(drawn.iter().filter(|one| one.is_best).count(), front);
+        // Beside marks there are the axes.
+        assert!((1000..1100).contains(&marks(&report)), "{}", marks(&report));
+        let note = report.drawn_note().unwrap();
+        assert!(note.contains(&format!("of the {} other", few + 5000 - front)), "{note}");
+        assert!(note.contains(&format!(" {} that", 1000 - front)), "{note}");
+        assert!(report.page().html().contains(&note));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Numbers, designs and amounts as people read them. The exact ones are in the data.
 
-use unyoke::{Design, Direction, Value};
+use unyoke::{Design, Direction, Parameter, Scale, Value};
 
 /// A number to about four digits; the exact one is in JSON.
 pub fn short(value: f64) -> String {
@@ -68,16 +68,36 @@ pub fn reading(value: f64, sd: Option<f64>) -> String {
 }
 
 /// A design in one line, its parameters in the order given.
-pub fn design<'a>(parameters: impl IntoIterator<Item = &'a str>, design: &Design) -> String {
-    one_line(&pairs(parameters, design, value))
+pub fn design<'a>(parameters: impl IntoIterator<Item = &'a Parameter>, design: &Design) -> String {
+    let pair = |one: &Parameter| format!("{}={}", one.name(), parameter(one, design));
+    let pairs: Vec<String> = parameters.into_iter().map(pair).collect();
+    one_line(&pairs.join(" "))
 }
+
+/// The value of a parameter in a design: real numbers to about four digits. What differs from a bound by
+/// rounding alone reads as the bound: 0, not 1.62e-13.
+pub fn parameter(parameter: &Parameter, design: &Design) -> String {
+    match (parameter, design.get(parameter.name())) {
+        (_, None) => "?".to_owned(),
+        (Parameter::Continuous { low, high, scale, .. }, Some(Value::Real(number))) => {
+            let place = |x: f64| if *scale == Scale::Log { x.ln() } else { x };
+            let range = (place(*high) - place(*low)).abs();
+            let is_at = |bound: &&f64| (place(*number) - place(**bound)).abs() <= ROUNDING * range;
+            short(*[low, high].into_iter().find(is_at).unwrap_or(number))
+        }
+        (_, Some(found)) => value(found),
+    }
+}
+
+/// A share of the range of a parameter that is not worth a digit.
+const ROUNDING: f64 = 1e-9;
 
 /// A design in one line with all digits, for whoever is to build it.
 pub fn exact_design<'a>(parameters: impl IntoIterator<Item = &'a str>, design: &Design) -> String {
     one_line(&pairs(parameters, design, Value::to_string))
 }
 
-fn pairs<'a>(
+pub(crate) fn pairs<'a>(
     parameters: impl IntoIterator<Item = &'a str>,
     design: &Design,
     text: impl Fn(&Value) -> String,
@@ -178,6 +198,27 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_differs_from_a_bound_by_rounding_reads_as_the_bound() {
+        let of = |scale, low, high| {
+            let name = "x".to_owned();
+            Parameter::Continuous { name, low, high, scale, step: None }
+        };
+        let text = |parameter: &Parameter, x: f64| {
+            super::parameter(parameter, &Design::new().with("x", x))
+        };
+        let linear = of(Scale::Linear, 0.0, 2.0);
+        for (x, shown) in [(1.62e-13, "0"), (2.0 - 1e-12, "2"), (1e-6, "1.000e-6"), (0.5, "0.5")] {
+            assert_eq!(text(&linear, x), shown);
+        }
+        let log = of(Scale::Log, 1e-12, 1.0);
+        for (x, shown) in [(1e-10, "1.000e-10"), (1e-12 * (1.0 + 1e-13), "1.000e-12")] {
+            assert_eq!(text(&log, x), shown);
+        }
+        assert_eq!(super::parameter(&linear, &Design::new()), "?");
+        assert_eq!(design([&linear], &Design::new().with("x", 1.62e-13)), "x=0");
+    }
+
+    #[test]
     fn deviations_have_two_digits_and_means_end_where_they_do() {
         for (mean, sd, text) in [
             (58.9123, 0.2021, "58.91 ± 0.20"),
@@ -270,7 +311,10 @@ mod tests {
     #[test]
     fn designs_are_written_in_the_order_asked_for() {
         let built = Design::new().with("length", 1.0 / 3.0).with("kind", "red\noak").with("n", 12);
-        assert_eq!(design(["n", "length", "kind"], &built), "n=12 length=0.3333 kind=red\\noak");
+        let problem = unyoke::Problem::builder().integer("n", 1, 20).continuous("length", 0.0, 1.0);
+        let problem = problem.categorical("kind", ["red\noak", "steel"]).minimise("f", 1.0);
+        let parameters = problem.build().unwrap().parameters;
+        assert_eq!(design(&parameters, &built), "n=12 length=0.3333 kind=red\\noak");
         assert_eq!(exact_design(["length", "m"], &built), "length=0.3333333333333333 m=?");
     }
 }

@@ -12,6 +12,9 @@ from pathlib import Path
 
 PROGRAM = os.environ["UNYOKE_PROGRAM"]
 
+# Whoever uses the program on this machine; in browsers it is Ada.
+os.environ["UNYOKE_USER"] = "Ben"
+
 COATING = """
 [study]
 name = "coating"

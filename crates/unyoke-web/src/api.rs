@@ -1,7 +1,8 @@
 //! What programs can read: the views of a study as JSON.
 
 use axum::Json;
-use axum::extract::{Extension, Path, RawQuery, State};
+use axum::extract::{Extension, FromRequestParts, Path, RawQuery, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use unyoke::{Design, Problem};
 use unyoke_draw::Picture;
 use unyoke_view::StudyReport;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -22,6 +23,15 @@ use crate::events::{self, off_thread};
 use crate::hall::{Hall, Visit};
 use crate::shown::{LiveView, Ready, StudyCard};
 use crate::views::{self, EvaluationWithDeeds, LogView};
+
+/// What everything takes that needs models.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "it is described here, and read by its name")]
+struct Wait {
+    /// Seconds to wait for the present answer, at most 25
+    wait: Option<f64>,
+}
 
 /// The longest that a request waits for what is being computed.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
@@ -84,14 +94,48 @@ pub(crate) fn prices(query: &Query, problem: &Problem) -> Result<BTreeMap<String
     Ok(prices)
 }
 
-/// The answer to a question, waited for if the query says so.
-async fn ask(visit: &Visit, query: &Query, question: Question) -> Result<Ready<Answer>, Refusal> {
-    let seconds = number::<f64>(query, "wait")?.unwrap_or(0.0);
-    if seconds.is_nan() || seconds < 0.0 {
-        return Err(Refusal::bad("wait must not be negative"));
+/// A study that is asked about, as it stands, and what stands behind the question mark of the address.
+pub(crate) struct Inquiry {
+    visit: Visit,
+    query: Query,
+}
+
+impl FromRequestParts<Arc<Hall>> for Inquiry {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, hall: &Arc<Hall>) -> Result<Self, Response> {
+        let Path(path) = Path::<BTreeMap<String, String>>::from_request_parts(parts, hall)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let id = path.get("id").map_or("", String::as_str);
+        let visit = hall.visit(id).await.map_err(IntoResponse::into_response)?;
+        Ok(Self { visit, query: query_of(parts.uri.query()) })
     }
-    let wait = Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
-    Ok(visit.computer.wait(&question, &visit.glance, Instant::now() + wait).await)
+}
+
+impl Inquiry {
+    /// The answer to a question, waited for if the query says so.
+    async fn ask(&self, question: Question) -> Result<Ready<Answer>, Refusal> {
+        let seconds = number::<f64>(&self.query, "wait")?.unwrap_or(0.0);
+        if seconds.is_nan() || seconds < 0.0 {
+            return Err(Refusal::bad("wait must not be negative"));
+        }
+        let wait = Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+        let Visit { computer, glance, .. } = &self.visit;
+        Ok(computer.wait(&question, glance, Instant::now() + wait).await)
+    }
+
+    /// A part of the report.
+    async fn part<P: Serialize>(
+        &self,
+        part: impl Fn(&StudyReport) -> Option<&P>,
+    ) -> Result<Response, Refusal> {
+        answer::part(self.ask(Question::Report).await?.report(), part)
+    }
+
+    fn problem(&self) -> &Problem {
+        self.visit.glance.study.problem()
+    }
 }
 
 /// All studies that are served.
@@ -128,32 +172,25 @@ struct StudyView {
     (status = 200, description = "The study", body = StudyView),
     (status = 404, description = "There is no such study", body = ErrorAnswer),
 ))]
-async fn study(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    Extension(role): Extension<Role>,
-) -> Result<Json<StudyView>, Refusal> {
-    let Visit { glance, .. } = hall.visit(&id).await?;
-    Ok(Json(StudyView {
-        id,
+async fn study(inquiry: Inquiry, Extension(role): Extension<Role>) -> Json<StudyView> {
+    let Visit { served, glance, .. } = inquiry.visit;
+    Json(StudyView {
+        id: served.id.clone(),
         name: glance.terms.name.clone(),
         store: glance.terms.location.to_string(),
         position: glance.position,
         may_write: role == Role::Writer,
         problem: glance.study.problem().clone(),
         notes: glance.notes,
-    }))
+    })
 }
 
 /// How a study stands, as `unyoke status --json` prints it.
 #[utoipa::path(get, path = "/api/studies/{id}/status", tag = "views", params(("id" = String, Path)), responses(
     (status = 200, description = "The status of docs/views.md", body = serde_json::Value),
 ))]
-async fn status(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
-    let Visit { glance, .. } = hall.visit(&id).await?;
+async fn status(inquiry: Inquiry) -> Result<Response, Refusal> {
+    let glance = inquiry.visit.glance;
     let (position, status) =
         off_thread(move || Ok((glance.position, views::status_of(&glance)?))).await?;
     Ok(([(answer::POSITION, position.to_string())], Json(status)).into_response())
@@ -165,15 +202,10 @@ async fn status(
     ("from" = Option<u64>, Query, description = "The first number [default: 0]"),
     ("count" = Option<usize>, Query, description = "At most so many [default: 1000]"),
 ), responses((status = 200, description = "The evaluations of docs/views.md, with deeds", body = Vec<EvaluationWithDeeds>)))]
-async fn evaluations(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Vec<EvaluationWithDeeds>>, Refusal> {
-    let query = query_of(query.as_deref());
+async fn evaluations(inquiry: Inquiry) -> Result<Json<Vec<EvaluationWithDeeds>>, Refusal> {
+    let Inquiry { visit: Visit { glance, .. }, query } = inquiry;
     let from = number(&query, "from")?.unwrap_or(0);
     let count = number(&query, "count")?.unwrap_or(1000).min(MOST_EVALUATIONS);
-    let Visit { glance, .. } = hall.visit(&id).await?;
     Ok(Json(off_thread(move || Ok(views::evaluations_from(&glance, from, count))).await?))
 }
 
@@ -181,11 +213,8 @@ async fn evaluations(
 #[utoipa::path(get, path = "/api/studies/{id}/live", tag = "views", params(("id" = String, Path)), responses(
     (status = 200, description = "What is pending, with elapsed times", body = Vec<LiveView>),
 ))]
-async fn live(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-) -> Result<Json<Vec<LiveView>>, Refusal> {
-    let Visit { glance, .. } = hall.visit(&id).await?;
+async fn live(inquiry: Inquiry) -> Result<Json<Vec<LiveView>>, Refusal> {
+    let glance = inquiry.visit.glance;
     let live = move || Ok(views::live(&glance, &views::status_of(&glance)?));
     Ok(Json(off_thread(live).await?))
 }
@@ -201,18 +230,16 @@ async fn live(
     (status = 404, description = "It has written nothing, or elsewhere", body = ErrorAnswer),
 ))]
 async fn log(
-    State(hall): State<Arc<Hall>>,
-    Path((id, evaluation)): Path<(String, u64)>,
-    RawQuery(query): RawQuery,
+    inquiry: Inquiry,
+    Path((_, evaluation)): Path<(String, u64)>,
 ) -> Result<Json<LogView>, Refusal> {
-    let query = query_of(query.as_deref());
+    let Inquiry { visit: Visit { glance, .. }, query } = inquiry;
     let stream = match query.get("stream").map(String::as_str) {
         None | Some("stderr") => "stderr",
         Some("stdout") => "stdout",
         Some(_) => return Err(Refusal::bad("stream must be stdout or stderr")),
     };
     let from = number(&query, "from")?;
-    let Visit { glance, .. } = hall.visit(&id).await?;
     let log = off_thread(move || Ok(views::log(&glance, evaluation, stream, from))).await??;
     Ok(Json(log))
 }
@@ -222,23 +249,18 @@ async fn log(
 #[utoipa::path(get, path = "/api/studies/{id}/next", tag = "models", params(
     ("id" = String, Path),
     ("price.NAME" = Option<f64>, Query, description = "Another price of a measurement; the study is not changed"),
-    ("wait" = Option<f64>, Query, description = "Seconds to wait for the present answer, at most 25"),
+    Wait,
 ), responses(
     (status = 200, description = "The explanation of docs/views.md", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn next(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let (query, visit) = (query_of(query.as_deref()), hall.visit(&id).await?);
-    let prices = prices(&query, visit.glance.study.problem())?;
+async fn next(inquiry: Inquiry) -> Result<Response, Refusal> {
+    let prices = prices(&inquiry.query, inquiry.problem())?;
     let question = match prices.is_empty() {
         true => Question::Next,
         false => Question::WhatIf { prices },
     };
-    answer::ready(ask(&visit, &query, question).await?.next())
+    answer::ready(inquiry.ask(question).await?.next())
 }
 
 /// The trade-offs, as `unyoke front --json` prints them.
@@ -246,26 +268,19 @@ async fn next(
     ("id" = String, Path),
     ("points" = Option<usize>, Query, description = "At most so many designs [default: 20]"),
     ("cautious" = Option<f64>, Query, description = "Rank by what is reached with this probability"),
-    ("wait" = Option<f64>, Query, description = "Seconds to wait for the present answer, at most 25"),
+    Wait,
 ), responses(
     (status = 200, description = "The front of docs/views.md", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn front(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let query = query_of(query.as_deref());
-    let points = number::<usize>(&query, "points")?;
-    let cautious = cautious(&query)?;
-    let visit = hall.visit(&id).await?;
+async fn front(inquiry: Inquiry) -> Result<Response, Refusal> {
+    let points = number::<usize>(&inquiry.query, "points")?;
+    let cautious = cautious(&inquiry.query)?;
     if points.is_none_or(|points| points == unyoke_view::ROWS) && cautious.is_none() {
-        let report = ask(&visit, &query, Question::Report).await?.report();
-        return answer::part(report, |report| report.front.as_ref());
+        return inquiry.part(|report| report.front.as_ref()).await;
     }
     let points = points.unwrap_or(unyoke_view::ROWS).clamp(1, MOST_POINTS);
-    answer::ready(ask(&visit, &query, Question::Front { points, cautious }).await?.front())
+    answer::ready(inquiry.ask(Question::Front { points, cautious }).await?.front())
 }
 
 fn cautious(query: &Query) -> Result<Option<f64>, Refusal> {
@@ -283,23 +298,17 @@ fn cautious(query: &Query) -> Result<Option<f64>, Refusal> {
     ("id" = String, Path),
     ("weights" = String, Query, description = "A weight for each objective, separated by commas"),
     ("cautious" = Option<f64>, Query, description = "Rank by what is reached with this probability"),
-    ("wait" = Option<f64>, Query, description = "Seconds to wait for the present answer, at most 25"),
+    Wait,
 ), responses(
     (status = 200, description = "A front of docs/views.md with one point", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn best(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let query = query_of(query.as_deref());
-    let cautious = cautious(&query)?;
-    let visit = hall.visit(&id).await?;
-    let text = query.get("weights").map_or("", String::as_str);
+async fn best(inquiry: Inquiry) -> Result<Response, Refusal> {
+    let cautious = cautious(&inquiry.query)?;
+    let text = inquiry.query.get("weights").map_or("", String::as_str);
     let weights: Option<Vec<f64>> =
         text.split(',').map(|weight| weight.trim().parse::<f64>().ok()).collect();
-    let objectives = visit.glance.study.problem().objectives().count();
+    let objectives = inquiry.problem().objectives().count();
     let is_usable = |weights: &Vec<f64>| {
         let all = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
         weights.len() == objectives && all && weights.iter().sum::<f64>() > 0.0
@@ -308,101 +317,66 @@ async fn best(
         let message = format!("weights must be {objectives} numbers, not negative and not all 0");
         return Err(Refusal::bad(message));
     };
-    answer::ready(ask(&visit, &query, Question::Best { weights, cautious }).await?.front())
-}
-
-/// A part of the report.
-async fn reported<P: Serialize>(
-    hall: &Hall,
-    id: &str,
-    query: Option<String>,
-    part: impl Fn(&StudyReport) -> Option<&P>,
-) -> Result<Response, Refusal> {
-    let (query, visit) = (query_of(query.as_deref()), hall.visit(id).await?);
-    answer::part(ask(&visit, &query, Question::Report).await?.report(), part)
+    answer::ready(inquiry.ask(Question::Best { weights, cautious }).await?.front())
 }
 
 /// What was measured of the trade-offs, as `unyoke front --measured --json` prints it.
-#[utoipa::path(get, path = "/api/studies/{id}/measured-front", tag = "models", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/studies/{id}/measured-front", tag = "models", params(("id" = String, Path), Wait), responses(
     (status = 200, description = "The measured front of docs/views.md; null without values", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn measured_front(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    reported(&hall, &id, query, |report| report.measured_front.as_ref()).await
+async fn measured_front(inquiry: Inquiry) -> Result<Response, Refusal> {
+    inquiry.part(|report| report.measured_front.as_ref()).await
 }
 
 /// How far the models can be trusted: each value predicted from all the others.
-#[utoipa::path(get, path = "/api/studies/{id}/models", tag = "models", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/studies/{id}/models", tag = "models", params(("id" = String, Path), Wait), responses(
     (status = 200, description = "The models of docs/views.md", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn models(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    reported(&hall, &id, query, |report| Some(&report.next.models)).await
+async fn models(inquiry: Inquiry) -> Result<Response, Refusal> {
+    inquiry.part(|report| Some(&report.next.models)).await
 }
 
 /// What each parameter does to each output.
-#[utoipa::path(get, path = "/api/studies/{id}/effects", tag = "models", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/studies/{id}/effects", tag = "models", params(("id" = String, Path), Wait), responses(
     (status = 200, description = "Slices through a design of the front; null without values", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn effects(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    reported(&hall, &id, query, |report| report.effects.as_ref()).await
+async fn effects(inquiry: Inquiry) -> Result<Response, Refusal> {
+    inquiry.part(|report| report.effects.as_ref()).await
 }
 
 /// How predictions held up in the latest round of confirmations.
-#[utoipa::path(get, path = "/api/studies/{id}/confirmation", tag = "models", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/studies/{id}/confirmation", tag = "models", params(("id" = String, Path), Wait), responses(
     (status = 200, description = "The confirmation of docs/views.md; null before the first", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn confirmation(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    reported(&hall, &id, query, |report| report.confirmation.as_ref()).await
+async fn confirmation(inquiry: Inquiry) -> Result<Response, Refusal> {
+    inquiry.part(|report| report.confirmation.as_ref()).await
 }
 
 /// Everything that is known of a study.
-#[utoipa::path(get, path = "/api/studies/{id}/report", tag = "models", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/api/studies/{id}/report", tag = "models", params(("id" = String, Path), Wait), responses(
     (status = 200, description = "The report of docs/views.md", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn report(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    reported(&hall, &id, query, |report| Some(report)).await
+async fn report(inquiry: Inquiry) -> Result<Response, Refusal> {
+    inquiry.part(|report| Some(report)).await
 }
 
 /// What is expected of a design, and what measuring it is worth, as `unyoke explain --at` prints it.
 #[utoipa::path(get, path = "/api/studies/{id}/design", tag = "models", params(
     ("id" = String, Path),
     ("PARAMETER" = String, Query, description = "A value for each parameter, by its name"),
+    Wait,
 ), responses(
     (status = 200, description = "The design of docs/views.md", body = serde_json::Value),
     (status = 202, description = "It is being computed: ask again", body = ErrorAnswer),
 ))]
-async fn design(
-    State(hall): State<Arc<Hall>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let (query, visit) = (query_of(query.as_deref()), hall.visit(&id).await?);
-    let design = typed_design(visit.glance.study.problem(), &query)?;
-    answer::ready(ask(&visit, &query, Question::At { design }).await?.design())
+async fn design(inquiry: Inquiry) -> Result<Response, Refusal> {
+    let design = typed_design(inquiry.problem(), &inquiry.query)?;
+    answer::ready(inquiry.ask(Question::At { design }).await?.design())
 }
 
 /// The design that a query names.
@@ -442,14 +416,12 @@ async fn figures(
     (status = 404, description = "There is no such picture", body = ErrorAnswer),
 ))]
 pub(crate) async fn figure(
-    State(hall): State<Arc<Hall>>,
-    Path((id, name)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
+    inquiry: Inquiry,
+    Path((_, name)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
     let none = || Refusal::new(Kind::NotFound, "there is no such figure");
     let (figure, number) = figure_of(&name).ok_or_else(none)?;
-    let (query, visit) = (query_of(query.as_deref()), hall.visit(&id).await?);
-    let report = ask(&visit, &query, Question::Report).await?.report();
+    let report = inquiry.ask(Question::Report).await?.report();
     let Ready::Done { value, position } = report else { return answer::ready(report) };
     let draw = move || Ok(pictures(&value, figure).into_iter().nth(number - 1));
     let picture = off_thread(draw).await?.ok_or_else(none)?;

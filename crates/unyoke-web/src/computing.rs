@@ -99,6 +99,8 @@ struct Desk {
     suggestion: Option<(Basis, Option<Suggestion>)>,
     /// When standing questions may be answered anew: others want the processor too.
     rested: Option<Instant>,
+    /// When somebody last asked, or was answered.
+    used: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,7 @@ impl Computer {
     pub(crate) fn ask(self: &Arc<Self>, question: &Question, glance: &Glance) -> Ready<Answer> {
         let basis = (glance.position, glance.edition);
         let mut desk = self.desk();
+        desk.used = Some(Instant::now());
         let known = desk.answers.iter().find(|kept| kept.question == *question);
         let is_current = known.is_some_and(|kept| kept.basis == basis);
         // That something could not be computed does not hold any more.
@@ -180,6 +183,7 @@ impl Computer {
                 desk.rested = Some(Instant::now() + rest);
             }
             desk.keep(Kept { question: question.clone(), basis, answer });
+            desk.used = Some(Instant::now());
             drop(desk);
             self.answered.send_modify(|count| *count += 1);
             if !question.views().is_empty() {
@@ -263,6 +267,12 @@ impl Computer {
         let desk = self.desk();
         let known = desk.suggestion.as_ref().filter(|(known, _)| *known == basis)?;
         known.1.clone()
+    }
+
+    /// Whether nobody has asked for so long, and nothing is being computed.
+    pub(crate) fn is_unused(&self, unused: Duration) -> bool {
+        let desk = self.desk();
+        !desk.is_busy && desk.used.is_none_or(|used| used.elapsed() >= unused)
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {

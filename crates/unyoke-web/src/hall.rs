@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -76,6 +77,20 @@ impl Hall {
         let mut computers = self.computers.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || Arc::new(Computer::new(Arc::clone(served)));
         Arc::clone(computers.entry(served.id.clone()).or_insert_with(new))
+    }
+
+    /// Closes studies that nobody has looked at for so long, and forgets what was computed of them: all of it
+    /// comes back when somebody does.
+    pub(crate) fn close_unused(&self, unused: Duration) {
+        // Requests wait for this lock, so that nothing is waited for while it is held.
+        let computers = || self.computers.lock().unwrap_or_else(PoisonError::into_inner);
+        for served in self.shelf.known() {
+            let computer = computers().get(&served.id).cloned();
+            let is_unused = computer.is_none_or(|computer| computer.is_unused(unused));
+            if is_unused && served.close_unused(unused) {
+                computers().remove(&served.id);
+            }
+        }
     }
 
     /// A place for somebody who watches.

@@ -119,24 +119,44 @@ fn entry(api: &Value, path: &str, method: &str, operation: &Value) -> Markup {
 
 /// The fields of a request.
 fn body(api: &Value, schema: &Value) -> Markup {
-    let name = text(schema, "$ref").rsplit('/').next().unwrap_or_default();
-    let schema = &api["components"]["schemas"][name];
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let fields = fields(api, schema);
     html! {
-        @if let Some(fields) = schema["properties"].as_object() {
+        @if !fields.is_empty() {
             table {
                 thead { tr { th { "field" } th { "required" } th { "means" } } }
                 tbody {
-                    @for (field, schema) in fields {
+                    @for Field { name, is_required, means } in fields {
                         tr {
-                            td { code { (field) } }
-                            td { @if required.contains(&field.as_str()) { "yes" } }
-                            td { (text(schema, "description")) }
+                            td { code { (name) } }
+                            td { @if is_required { "yes" } }
+                            td { (means) }
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// A field of a request.
+struct Field<'a> {
+    name: &'a str,
+    is_required: bool,
+    means: &'a str,
+}
+
+/// The fields that a schema has, with those of all that it is made of.
+fn fields<'a>(api: &'a Value, schema: &'a Value) -> Vec<Field<'a>> {
+    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return fields(api, &api["components"]["schemas"][name]);
+    }
+    let parts = schema["allOf"].as_array().into_iter().flatten();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let own = schema["properties"].as_object().into_iter().flatten().map(|(name, schema)| Field {
+        name,
+        is_required: required.contains(&name.as_str()),
+        means: text(schema, "description"),
+    });
+    own.chain(parts.flat_map(|part| fields(api, part))).collect()
 }

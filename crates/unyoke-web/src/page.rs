@@ -42,7 +42,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
     use unyoke::{Design, Problem, Study};
-    use unyoke_view::{Background, Custody, Plan, StudyReport, Worker, evaluations, explanation};
+    use unyoke_view::{Background, Custody, Plan, StudyReport, Worker, explanation};
 
     const NASTY: &str = "</main><script>alert(1)</script>\" onload='x'";
 
@@ -79,6 +79,7 @@ mod tests {
             job: Some(NASTY.into()),
             has_log: true,
             can_stop: true,
+            by_hand: pending.owner.as_deref() == Some("by hand"),
         });
         let next = study.suggest().unwrap();
         let report = StudyReport::new(study, &[], Background::default(), Some(&next)).unwrap();
@@ -91,7 +92,7 @@ mod tests {
             problem: Arc::new(study.problem().clone()),
             live: Arc::new(live.collect()),
             status: Arc::new(status),
-            evaluations: Arc::new(evaluations(study)),
+            evaluations: Arc::new(study.clone()),
             deeds: Arc::new(BTreeMap::from([(16, vec![done])])),
             next: Ready::Done {
                 value: Arc::new(explanation(study, Some(&next), None).unwrap()),

@@ -16,7 +16,7 @@ use crate::computing::Question;
 use crate::events::off_thread;
 use crate::hall::{Hall, Visit};
 use crate::page;
-use crate::shown::{FailurePage, Login, Shown, StudyList, View, Visitor};
+use crate::shown::{Evaluations, FailurePage, Login, Shown, StudyList, View, Visitor};
 use crate::views;
 
 /// Pages with more bytes are compressed.
@@ -119,17 +119,17 @@ pub(crate) async fn view(
     let report = computer.ask(&Question::Report, &glance).report();
     let studies = hall.quick_cards().await?;
     let made = off_thread(move || {
-        let views::AtOnce { status, evaluations, live } = views::at_once(&glance)?;
+        let status = views::status_of(&glance)?;
         let shown = Shown {
             visitor: visitor(role),
             studies,
             id: served.id.clone(),
             position: glance.position,
             problem: Arc::new(glance.study.problem().clone()),
+            live: Arc::new(views::live(&glance, &status)),
             status: Arc::new(status),
-            evaluations: Arc::new(evaluations),
+            evaluations: Arc::clone(&glance.study) as Arc<dyn Evaluations>,
             deeds: Arc::clone(&glance.deeds),
-            live: Arc::new(live),
             next,
             prices,
             report,

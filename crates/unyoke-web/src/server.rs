@@ -51,6 +51,9 @@ const LONGEST_HEAD: usize = 32 << 10;
 const MOST_THREADS: usize = 32;
 const THREAD_STAYS: Duration = Duration::from_secs(5);
 
+/// After which a study that nobody looks at is closed, and what was computed of it forgotten.
+const UNUSED: Duration = Duration::from_secs(5 * 60);
+
 /// Before another connection is accepted, when that has failed.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -117,9 +120,10 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&Listening)) -> Result<()> {
         let Settings { tokens, write, hosts, rates, .. } = settings;
         let access = Access::new(tokens, write, &hosts, listening.address.port());
         let access = if encryption.is_some() { access.secure() } else { access };
-        let hall = Hall::new(shelf, access, rates, MOST_LISTENERS);
+        let hall = Arc::new(Hall::new(shelf, access, rates, MOST_LISTENERS));
+        tokio::spawn(tidy(Arc::clone(&hall)));
         ready(&listening);
-        accept(&listener, encryption, &app(Arc::new(hall))).await;
+        accept(&listener, encryption, &app(hall)).await;
         Ok(())
     })
 }
@@ -137,6 +141,16 @@ fn listening(settings: &Settings, address: SocketAddr) -> Listening {
         address,
         read_url: url(&settings.tokens.read),
         write_url: settings.write.then(|| url(&settings.tokens.write)),
+    }
+}
+
+/// Closes what nobody looks at any more, again and again.
+async fn tidy(hall: Arc<Hall>) {
+    loop {
+        tokio::time::sleep(UNUSED / 5).await;
+        let hall = Arc::clone(&hall);
+        // Waits for locks, and gives much back at once.
+        let _ = tokio::task::spawn_blocking(move || hall.close_unused(UNUSED)).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The studies that are served: where they are, how they stand, and what is new.
 //!
 //! A study is opened when somebody first looks at it and kept as the replay of its journal, which new records are
-//! added to. Looking takes no lock on it. Everything here blocks: it is called on threads for that.
+//! added to, until nobody has looked at it for a while. Looking takes no lock on it. Everything here blocks: it is called on threads for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::broadcast;
 use unyoke::{Event, Journal, JournalError, MemoryJournal, Record, Stop, Study};
 use unyoke_run::{
-    Budget, Layout, RunSettings, StudyFile, Working, apply_prices_and_wishes, working,
+    Budget, Layout, MeasurementRun, RunSettings, StudyFile, Working, apply_prices_and_wishes,
+    working,
 };
 use unyoke_store::{Location, Store};
 
@@ -30,6 +31,9 @@ const TROUBLE: Duration = Duration::from_secs(2);
 
 /// How long a list of studies holds.
 const LIST: Duration = Duration::from_secs(3);
+
+/// Records of a journal that are read at once.
+const PIECE: usize = 500;
 
 /// What those who watch are sent at most before they must read the journal instead.
 const TIDINGS: usize = 256;
@@ -178,6 +182,11 @@ impl Shelf {
         list.studies.clone()
     }
 
+    /// The studies that were found so far.
+    pub(crate) fn known(&self) -> Vec<Arc<Served>> {
+        self.list().studies.clone()
+    }
+
     /// The study of an address.
     pub(crate) fn study(&self, id: &str) -> Option<Arc<Served>> {
         let known = self.list().studies.iter().find(|study| study.id == id).cloned();
@@ -249,6 +258,12 @@ impl Terms {
             layout: Some(Layout::new(&file.runs)),
             file: Some(file),
         }
+    }
+
+    /// Whether a measurement is made by somebody, as far as the file says.
+    pub(crate) fn is_by_hand(&self, measurement: &str) -> Option<bool> {
+        let mut runs = self.run.measurements.iter();
+        runs.find(|run| run.measurement == measurement).map(MeasurementRun::is_by_hand)
     }
 
     /// Of a study that nothing is known of but where it is.
@@ -358,6 +373,8 @@ struct Watch {
 struct State {
     terms: Option<Read>,
     opened: Option<Glance>,
+    /// When somebody last looked at it.
+    looked: Option<Instant>,
     edition: u64,
     /// So many records were announced to those who watch.
     announced: Option<u64>,
@@ -390,6 +407,7 @@ impl Served {
     /// The study as it stands now.
     pub(crate) fn look(&self) -> Result<Glance> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.looked = Some(Instant::now());
         let looked = self.look_at(&mut state);
         state.trouble = looked.as_ref().err().map(ToString::to_string);
         looked
@@ -427,6 +445,16 @@ impl Served {
     /// for others.
     pub(crate) fn close(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).opened = None;
+    }
+
+    /// Closes the study if nobody watches it, or has looked at it for so long. Whether it is closed.
+    pub(crate) fn close_unused(&self, unused: Duration) -> bool {
+        let is_watched = self.watch.lock().unwrap_or_else(PoisonError::into_inner).listeners > 0;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_watched && state.looked.is_none_or(|looked| looked.elapsed() >= unused) {
+            state.opened = None;
+        }
+        state.opened.is_none()
     }
 
     /// The study in the list of all. It is not opened for that: there may be many.
@@ -625,7 +653,7 @@ fn look(mut known: Glance) -> Result<(Glance, Vec<Record>)> {
         study.refresh()?;
     }
     if is_copied || differs(&known.study, &terms)? {
-        known.study = Arc::new(shown(&store, store.read(0)?, &terms)?);
+        known.study = Arc::new(shown(replayed(&store, |_, _| {})?, &store, &terms)?);
     }
     known.notes = standing_notes(&known.study, &terms);
     Ok((known, new))
@@ -639,13 +667,15 @@ fn open(terms: Arc<Terms>, edition: u64, announced: Option<u64>) -> Result<(Glan
         }
         (store, _) => store?,
     };
-    let records = store.read(0)?;
-    let mut deeds = BTreeMap::new();
-    note_deeds(&mut deeds, 0, &records);
-    let position = records.len() as u64;
-    let announced = announced.and_then(|announced| usize::try_from(announced).ok());
-    let new = announced.and_then(|at| records.get(at..)).unwrap_or_default().to_vec();
-    let study = Arc::new(shown(&store, records, &terms)?);
+    let (mut deeds, mut new) = (BTreeMap::new(), vec![]);
+    let study = replayed(&store, |from, records| {
+        note_deeds(&mut deeds, from, records);
+        let is_new = |position: u64| announced.is_some_and(|announced| position >= announced);
+        let numbered = (from..).zip(records).filter(|(position, _)| is_new(*position));
+        new.extend(numbered.map(|(_, record)| record.clone()));
+    })?;
+    let position = study.position();
+    let study = Arc::new(shown(study, &store, &terms)?);
     let notes = standing_notes(&study, &terms);
     let (store, deeds) = (Some(store), Arc::new(deeds));
     Ok((Glance { study, terms, store, deeds, position, edition, notes }, new))
@@ -660,10 +690,27 @@ fn unbegun(terms: &Arc<Terms>, file: &StudyFile, edition: u64) -> Result<Glance>
     Ok(Glance { study, terms, store: None, deeds, position: 0, edition, notes })
 }
 
-/// The study that these records of a store are, with the prices and wishes of its file.
-fn shown(store: &Store, records: Vec<Record>, terms: &Terms) -> Result<Study<Pages>> {
-    let fresh = Arc::new(Mutex::new(Some((0, records))));
-    let study = Study::open(Pages::Kept(store.clone(), fresh))?;
+/// The study of a store. Its records are read in pieces, each shown to `see` with its position: one after the other,
+/// they need little room.
+fn replayed(store: &Store, mut see: impl FnMut(u64, &[Record])) -> Result<Study<Pages>> {
+    let first = store.read_at_most(0, PIECE)?;
+    let (mut count, mut from) = (first.len(), 0);
+    see(from, &first);
+    let fresh = Arc::new(Mutex::new(Some((from, first))));
+    let mut study = Study::open(Pages::Kept(store.clone(), fresh))?;
+    while count == PIECE {
+        from += count as u64;
+        let piece = store.read_at_most(from, PIECE)?;
+        count = piece.len();
+        see(from, &piece);
+        hand_over(&study, from, piece);
+        study.refresh()?;
+    }
+    Ok(study)
+}
+
+/// The study with the prices and wishes of its file.
+fn shown(study: Study<Pages>, store: &Store, terms: &Terms) -> Result<Study<Pages>> {
     if differs(&study, terms)? { copied(&store.read(0)?, terms) } else { Ok(study) }
 }
 
@@ -706,10 +753,22 @@ fn hand_over(study: &Study<Pages>, from: u64, records: Vec<Record>) {
 
 /// Notes what records did to which evaluations.
 fn note_deeds(deeds: &mut BTreeMap<u64, Vec<Deed>>, from: u64, records: &[Record]) {
+    // The few who write are named again and again.
+    let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
     for (position, record) in (from + 1..).zip(records) {
         let Some((evaluation, what)) = subject(&record.event) else { continue };
-        let (by, at) = (record.by.clone(), record.at);
-        deeds.entry(evaluation).or_default().push(Deed { position, what, by, at });
+        let by = record.by.as_deref().map(|by| match names.get(by) {
+            Some(name) => Arc::clone(name),
+            None => {
+                let name: Arc<str> = by.into();
+                names.insert(Arc::clone(&name));
+                name
+            }
+        });
+        let own: &mut Vec<Deed> = deeds.entry(evaluation).or_default();
+        // Most have one or two, for ever.
+        own.reserve_exact(1);
+        own.push(Deed { position, what, by, at: record.at });
     }
 }
 

@@ -1,9 +1,10 @@
 //! What pages show: plain data, gathered before a page is made.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
-use unyoke::Problem;
+use unyoke::{Design, Journal, Problem, Study};
 use unyoke_view::{EvaluationView, Explanation, PendingView, StatusView, StudyReport};
 use utoipa::ToSchema;
 
@@ -164,9 +165,15 @@ pub(crate) struct Deed {
     /// `asked`, `measured`, `failed`, `withdrawn`, `corrected`, ...: the event.
     pub(crate) what: &'static str,
     /// Who did it, where that is known.
-    pub(crate) by: Option<String>,
+    #[serde(serialize_with = "name")]
+    #[schema(value_type = Option<String>)]
+    pub(crate) by: Option<Arc<str>>,
     /// When, in seconds since the beginning of 1970, UTC, where that is known.
     pub(crate) at: Option<u64>,
+}
+
+fn name<S: Serializer>(name: &Option<Arc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
+    name.as_deref().serialize(serializer)
 }
 
 /// An evaluation whose result is awaited.
@@ -184,6 +191,43 @@ pub(crate) struct LiveView {
     pub(crate) has_log: bool,
     /// Whether somebody runs its command, which can be stopped.
     pub(crate) can_stop: bool,
+    /// Whether a person makes it.
+    pub(crate) by_hand: bool,
+}
+
+/// The evaluations of a study, by their numbers from zero. Each is put into words when it is shown: there may be many,
+/// and a page has few.
+pub(crate) trait Evaluations: Debug + Send + Sync {
+    /// How many there are.
+    fn count(&self) -> u64;
+
+    /// The design of one.
+    fn design(&self, number: u64) -> Option<&Design>;
+
+    /// One of them.
+    fn one(&self, number: u64) -> Option<EvaluationView>;
+}
+
+impl<J: Journal + Debug + Send + Sync> Evaluations for Study<J> {
+    fn count(&self) -> u64 {
+        self.evaluations().len() as u64
+    }
+
+    fn design(&self, number: u64) -> Option<&Design> {
+        let place = usize::try_from(number).ok()?;
+        self.evaluations().get(place).map(|evaluation| &evaluation.design)
+    }
+
+    fn one(&self, number: u64) -> Option<EvaluationView> {
+        unyoke_view::evaluation(self, number)
+    }
+}
+
+impl dyn Evaluations {
+    /// All of them, the latest first.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = EvaluationView> + '_ {
+        (0..self.count()).rev().filter_map(|number| self.one(number))
+    }
 }
 
 /// All that a page of a study may show.
@@ -198,7 +242,7 @@ pub(crate) struct Shown {
     pub(crate) position: u64,
     pub(crate) problem: Arc<Problem>,
     pub(crate) status: Arc<StatusView>,
-    pub(crate) evaluations: Arc<Vec<EvaluationView>>,
+    pub(crate) evaluations: Arc<dyn Evaluations>,
     /// What was done to each evaluation, by its number.
     pub(crate) deeds: Arc<BTreeMap<u64, Vec<Deed>>>,
     pub(crate) live: Arc<Vec<LiveView>>,

@@ -5,5 +5,6 @@ mod setting;
 mod routes;
 mod actions;
 mod stream;
+mod closing;
 mod hostile;
 mod fuzz;

@@ -9,27 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use unyoke_run::{BY_HAND, Layout, Working, job_of, now};
-use unyoke_view::{Custody, EvaluationView, Plan, StatusView, Worker, evaluations, status};
+use unyoke_view::{Custody, EvaluationView, Plan, StatusView, Worker, evaluation, status};
 use utoipa::ToSchema;
 
 use crate::answer::{Kind, Refusal};
 use crate::error::Result;
 use crate::shelf::{Glance, Terms};
-use crate::shown::{Deed, LiveView};
-
-/// What is shown at once.
-pub(crate) struct AtOnce {
-    pub(crate) status: StatusView,
-    pub(crate) evaluations: Vec<EvaluationView>,
-    pub(crate) live: Vec<LiveView>,
-}
-
-/// What is shown of a study at once.
-pub(crate) fn at_once(glance: &Glance) -> Result<AtOnce> {
-    let status = status_of(glance)?;
-    let live = live(glance, &status);
-    Ok(AtOnce { evaluations: evaluations(&*glance.study), live, status })
-}
+use crate::shown::{Deed, Evaluations, LiveView};
 
 /// How a study stands.
 pub(crate) fn status_of(glance: &Glance) -> Result<StatusView> {
@@ -62,11 +48,18 @@ pub(crate) fn live(glance: &Glance, status: &StatusView) -> Vec<LiveView> {
     let view = |pending: &unyoke_view::PendingView| {
         let evaluation = pending.evaluation;
         let is_running = pending.owner.as_deref().is_some_and(|owner| owner != BY_HAND);
+        let has_log = layout.is_some_and(|layout| !attempts(layout, evaluation).is_empty());
         LiveView {
             elapsed: pending.since.map(|since| now().saturating_sub(since)),
             job: layout.and_then(|layout| job_of(layout, evaluation)),
-            has_log: layout.is_some_and(|layout| !attempts(layout, evaluation).is_empty()),
+            has_log,
             can_stop: is_running,
+            by_hand: match &pending.owner {
+                Some(_) => !is_running,
+                // Nobody holds it, as after a failure that is to be made again. Without a study file, nobody
+                // knows who makes what, but a command leaves attempts behind.
+                None => glance.terms.is_by_hand(&pending.measurement).unwrap_or(!has_log),
+            },
             pending: pending.clone(),
         }
     };
@@ -94,8 +87,9 @@ pub(crate) fn evaluations_from(
     count: usize,
 ) -> Vec<EvaluationWithDeeds> {
     let deeds: &Arc<BTreeMap<u64, Vec<Deed>>> = &glance.deeds;
-    let all = evaluations(&*glance.study).into_iter();
-    let wanted = all.filter(|one| one.evaluation >= from).take(count);
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    let all = from..from.saturating_add(count).min(Evaluations::count(&*glance.study));
+    let wanted = all.filter_map(|number| evaluation(&*glance.study, number));
     let with = |evaluation: EvaluationView| {
         let deeds = deeds.get(&evaluation.evaluation).cloned().unwrap_or_default();
         EvaluationWithDeeds { evaluation, deeds }

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 use unyoke::Study;
-use unyoke_run::{Amendment, Layout, StudyFile, refuse_running};
+use unyoke_run::{Amendment, Layout, StudyFile, refuse_running, signed_by_user};
 use unyoke_store::Store;
 
 use crate::arguments::StudyArgument;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, form: Form) -> Result<ExitCode, Failure> {
     let file = arguments.study.read()?;
-    let store = Store::open(&file.store)?;
+    let store = signed_by_user(Store::open(&file.store)?)?;
     let mut study = Study::open(store.clone())?;
     refuse_seed(&file, &study)?;
     let Some(amendment) = file.amendment(&study) else {

@@ -144,6 +144,17 @@ impl Place {
         reader.deserialize().map(|row| row.unwrap()).collect()
     }
 
+    /// The journal, but for the times, which differ from run to run.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        let timeless = |line: &str| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            let at = record.as_object_mut().unwrap().remove("at");
+            assert!(at.is_some_and(|at| at.is_u64()), "{line}");
+            record
+        };
+        self.text(&["export", "--as", "journal"]).lines().map(timeless).collect()
+    }
+
     pub(crate) fn spent(&self) -> f64 {
         self.json(&["status"])["spent"].as_f64().unwrap()
     }

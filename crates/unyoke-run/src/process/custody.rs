@@ -15,7 +15,9 @@ use unyoke_store::{Lease, Location, Store};
 use super::folder;
 use super::outcome::{Outcome, Spent};
 use super::spec::Asked;
+use super::system::host_name;
 use crate::error::{Error, Result};
+use crate::signing::sign_as_program;
 
 /// Where the study is, with its password: in the environment of the supervisor, which only its own
 /// user can read, and not in that of the command.
@@ -100,6 +102,7 @@ impl Custody {
             return Ok(());
         }
         let store = Store::open(&self.location)?;
+        sign_as_program(&store, &host_name())?;
         let mut study = Study::open(store.clone())?;
         let evaluation = entrusted.evaluation;
         let known = |study: &Study<Store>| {

@@ -71,6 +71,11 @@ impl MeasurementRun {
         self.command.is_none() && self.executor != Executor::Hand
     }
 
+    /// Whether somebody makes it: no command does.
+    pub fn is_by_hand(&self) -> bool {
+        self.command.is_none() || self.executor == Executor::Hand
+    }
+
     /// A measurement about which nothing is said.
     pub(super) fn new(measurement: &str, folder: &Path) -> Self {
         Self {

@@ -61,6 +61,8 @@ pub struct MeasuredMark {
     pub mark: Mark,
     /// The values of the objectives.
     pub values: Vec<f64>,
+    /// Whether it is on the measured front.
+    pub is_best: bool,
 }
 
 /// A picture for each pair of objectives; none with one objective.
@@ -79,7 +81,7 @@ fn trade_off(data: &TradeOffs, [i, j]: [usize; 2]) -> Picture {
 }
 
 /// The same with what was measured alone, on the same axes: those of the measured front are filled.
-pub fn measured_figure(data: &TradeOffs, is_best: impl Fn(&MeasuredMark) -> bool) -> Vec<Picture> {
+pub fn measured_figure(data: &TradeOffs) -> Vec<Picture> {
     let count = data.objectives.len();
     let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
     let picture = |[i, j]: [usize; 2]| {
@@ -93,7 +95,7 @@ pub fn measured_figure(data: &TradeOffs, is_best: impl Fn(&MeasuredMark) -> bool
         let mut sheet = sheet(panel("", axis(i), axis(j)), [WIDTH, 0.75 * WIDTH], &legend);
         sheet.fill(0, |canvas, frame| {
             for wanted in [false, true] {
-                for one in data.measured.iter().filter(|one| is_best(one) == wanted) {
+                for one in data.measured.iter().filter(|one| one.is_best == wanted) {
                     let at = frame.place([one.values[i], one.values[j]]);
                     let (radius, brush) =
                         if wanted { (3.2, confirmed()) } else { (2.2, measured()) };
@@ -165,7 +167,7 @@ fn range(data: &TradeOffs, objective: usize) -> Scale {
 }
 
 fn draw(canvas: &mut Canvas, frame: &Frame, data: &TradeOffs, [i, j]: [usize; 2]) {
-    for MeasuredMark { mark, values } in &data.measured {
+    for MeasuredMark { mark, values, .. } in &data.measured {
         let at = frame.place([values[i], values[j]]);
         canvas.marked(mark, Some(at), |c| Marker::Diamond.draw(c, at, 2.2, &measured()));
     }

@@ -15,7 +15,7 @@ use crate::front::{FrontView, MeasuredFrontView, MeasuredPointView, PointView};
 use crate::model::ModelView;
 use crate::output::OutputView;
 use crate::prospect::ProspectView;
-use crate::words::{count, design, reading, short, spent_of, value};
+use crate::words::{count, design, parameter, reading, short, spent_of};
 
 /// Failures that are listed.
 const FAILURES: usize = 20;
@@ -85,12 +85,14 @@ impl StudyReport {
         let caption = "The best trade-offs as far as is known. Bars reach one standard deviation to each \
                        side; confirmed designs were measured, and need none. Point at a mark to see its \
                        values, click it to find the design in all figures and tables.";
+        let caption = [caption.to_owned()].into_iter().chain(self.drawn_note());
+        let caption = caption.collect::<Vec<_>>().join(" ");
         let rows =
             [Some(self.front_table(front)), self.measured_table(), self.confirmation_table()];
         Some(Section {
             heading: "Trade-offs".into(),
             chooser: chooser(front),
-            figures: figures(caption, self.trade_offs_pictures()),
+            figures: figures(&caption, self.trade_offs_pictures()),
             tables: rows.into_iter().flatten().collect(),
             ..Section::default()
         })
@@ -120,7 +122,11 @@ impl StudyReport {
                 .chain(parameters)
                 .collect(),
             marks: points.iter().enumerate().map(mark).collect(),
-            rows: points.into_iter().enumerate().map(|(i, p)| front_row(front, i, p)).collect(),
+            rows: points
+                .into_iter()
+                .enumerate()
+                .map(|(i, p)| self.front_row(front, i, p))
+                .collect(),
             ..Table::default()
         }
     }
@@ -129,7 +135,7 @@ impl StudyReport {
     fn measured_table(&self) -> Option<Table> {
         let front = self.measured_front.as_ref().filter(|front| !front.points.is_empty())?;
         let names = front.outputs.iter().map(|output| output.title());
-        let row = |(i, point): (usize, &MeasuredPointView)| measured_row(front, i, point);
+        let row = |(i, point): (usize, &MeasuredPointView)| self.measured_row(front, i, point);
         let marks = Marks::new(self);
         let mark = |(i, point): (usize, &&MeasuredPointView)| marks.of_measured(&point.design, i);
         Some(Table {
@@ -151,7 +157,7 @@ impl StudyReport {
     fn confirmation_table(&self) -> Option<Table> {
         let confirmation = self.confirmation.as_ref().filter(|one| !one.values.is_empty())?;
         let row = |value: &ConfirmedValueView| {
-            let at = design(self.parameter_names(), &value.design);
+            let at = design(&self.parameters, &value.design);
             let cells = value.cells().into_iter().chain([at]);
             cells.map(Cell::Plain).collect()
         };
@@ -288,11 +294,11 @@ impl StudyReport {
             let value = |name: &&str| {
                 e.values.get(*name).map_or_else(String::new, |one| reading(one.value, one.sd))
             };
-            let parameter =
-                |name: &str| e.design.get(name).map_or_else(|| "?".to_owned(), crate::words::value);
             let values = outputs.iter().map(value).chain([short(e.spent)]);
-            let cells =
-                known.into_iter().chain(values).chain(self.parameter_names().map(parameter));
+            let cells = known
+                .into_iter()
+                .chain(values)
+                .chain(self.parameters.iter().map(|one| parameter(one, &e.design)));
             cells.map(Cell::Plain).collect()
         };
         let head = ["evaluation", "measured", "phase", "status"].map(str::to_owned);
@@ -353,7 +359,7 @@ impl StudyReport {
         let failed = self.evaluations.iter().rev().filter(|e| e.status == EvaluationStatus::Failed);
         let row = |e: &EvaluationView| {
             let reason = e.reason.clone().unwrap_or_default();
-            let at = design(self.parameter_names(), &e.design);
+            let at = design(&self.parameters, &e.design);
             let measurement = e.measurement.clone().unwrap_or_default();
             let cells = [e.evaluation.to_string(), measurement, reason, at];
             cells.map(Cell::Plain).to_vec()
@@ -377,7 +383,7 @@ impl StudyReport {
     fn corrections_section(&self) -> Option<Section> {
         let row = |e: &EvaluationView| {
             let measurement = e.measurement.clone().unwrap_or_default();
-            let at = design(self.parameter_names(), &e.design);
+            let at = design(&self.parameters, &e.design);
             let cells = [e.evaluation.to_string(), measurement, e.changes()?, at];
             Some(cells.map(Cell::Plain).to_vec())
         };
@@ -446,7 +452,7 @@ impl StudyReport {
     /// What to evaluate next, or would be next if it fitted into the budget.
     fn next_section(&self) -> Section {
         let next = &self.next.next;
-        let at = design(self.parameter_names(), &next.design);
+        let at = design(&self.parameters, &next.design);
         let mut text = format!("{} at {at}, for a cost of {}.", next.measurement, short(next.cost));
         if let Some(obstacle) = self.next.obstacle {
             let otherwise = match obstacle {
@@ -480,7 +486,7 @@ impl StudyReport {
                 cell(short(option.cost)),
                 cell(unit.words(option.gain_per_cost)),
                 cell(option.break_even_cost.map_or_else(|| "–".to_owned(), short)),
-                Cell::Plain(design(self.parameter_names(), &option.design)),
+                Cell::Plain(design(&self.parameters, &option.design)),
             ]
         };
         let [gain, per_cost] = unit.heads();
@@ -520,28 +526,32 @@ fn chooser(front: &FrontView) -> Option<Chooser> {
     })
 }
 
-fn front_row(front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
-    let forecasts = front.outputs.iter().map(|output| {
-        let measured = point.outputs.get(&output.name).is_some_and(|f| !f.measured.is_empty());
-        let text = point.expected(output);
-        if measured { Cell::Best(text) } else { Cell::Plain(text) }
-    });
-    let parameters = front
-        .parameters
-        .iter()
-        .map(|name| Cell::Plain(point.design.get(name).map_or_else(|| "?".to_owned(), value)));
-    let number = Cell::Plain((index + 1).to_string());
-    let feasible = front.has_feasibility().then(|| Cell::Plain(point.likely()));
-    let confirmed = Cell::Plain(point.confirmation().to_owned());
-    let known = forecasts.chain(feasible).chain([confirmed]);
-    std::iter::once(number).chain(known).chain(parameters).collect()
-}
+impl StudyReport {
+    fn front_row(&self, front: &FrontView, index: usize, point: &PointView) -> Vec<Cell> {
+        let forecasts = front.outputs.iter().map(|output| {
+            let measured = point.outputs.get(&output.name).is_some_and(|f| !f.measured.is_empty());
+            let text = point.expected(output);
+            if measured { Cell::Best(text) } else { Cell::Plain(text) }
+        });
+        let parameters =
+            self.parameters.iter().map(|one| Cell::Plain(parameter(one, &point.design)));
+        let number = Cell::Plain((index + 1).to_string());
+        let feasible = front.has_feasibility().then(|| Cell::Plain(point.likely()));
+        let confirmed = Cell::Plain(point.confirmation().to_owned());
+        let known = forecasts.chain(feasible).chain([confirmed]);
+        std::iter::once(number).chain(known).chain(parameters).collect()
+    }
 
-fn measured_row(front: &MeasuredFrontView, index: usize, point: &MeasuredPointView) -> Vec<Cell> {
-    let words = |name: &String| point.outputs.get(name).map_or_else(String::new, |o| o.words());
-    let outputs = front.outputs.iter().map(|output| words(&output.name));
-    let parameter = |name: &String| point.design.get(name).map_or_else(|| "?".to_owned(), value);
-    let parameters = front.parameters.iter().map(parameter);
-    let number = std::iter::once((index + 1).to_string());
-    number.chain(outputs).chain(parameters).map(Cell::Plain).collect()
+    fn measured_row(
+        &self,
+        front: &MeasuredFrontView,
+        index: usize,
+        point: &MeasuredPointView,
+    ) -> Vec<Cell> {
+        let words = |name: &String| point.outputs.get(name).map_or_else(String::new, |o| o.words());
+        let outputs = front.outputs.iter().map(|output| words(&output.name));
+        let parameters = self.parameters.iter().map(|one| parameter(one, &point.design));
+        let number = std::iter::once((index + 1).to_string());
+        number.chain(outputs).chain(parameters).map(Cell::Plain).collect()
+    }
 }

@@ -3,8 +3,9 @@
 use unyoke::{Parameter, Scale, Value};
 use unyoke_draw::{Mark, Picture};
 
-use super::StudyReport;
-use super::marks::{Marks, design_key};
+use super::marks::Marks;
+use super::sample::Drawn;
+use super::{MeasuredDesign, StudyReport};
 use crate::effects::{ContourView, EffectView, SlicePoint};
 use crate::evaluations::{EvaluationStatus, EvaluationView};
 use crate::figures::{
@@ -25,7 +26,8 @@ impl FrontView {
     /// ([`measured`](crate::measured())); `None` with one objective.
     pub fn picture(&self, measured: &[Vec<f64>]) -> Option<Picture> {
         let measured = measured.iter().cloned();
-        let measured = measured.map(|values| MeasuredMark { mark: Mark::default(), values });
+        let mark = Mark::default;
+        let measured = measured.map(|values| MeasuredMark { mark: mark(), values, is_best: false });
         let data = trade_offs(self, |_| false, |_, _| Mark::default(), measured.collect());
         trade_offs_sheet(&data)
     }
@@ -69,29 +71,26 @@ impl StudyReport {
         let Some(front) = &self.front else { return vec![] };
         let marks = Marks::new(self);
         let is_on_front = |design| front.points.iter().any(|p| &p.design == design && p.confirmed);
-        let others = self.measured.iter().filter(|one| !is_on_front(&one.design));
-        let measured = others.map(|one| MeasuredMark {
-            mark: marks.of_last(&one.design),
-            values: one.values.clone(),
-        });
+        let is_other = |one: &Drawn| !is_on_front(&self.measured[one.place].design);
+        let measured = self.drawn().into_iter().filter(is_other);
+        let measured = measured.map(|one| self.measured_mark(&marks, one)).collect();
         let mark = |point: &PointView, place: usize| marks.of_front(&point.design, place);
-        trade_offs_figure(&trade_offs(front, |name| self.is_log(name), mark, measured.collect()))
+        trade_offs_figure(&trade_offs(front, |name| self.is_log(name), mark, measured))
+    }
+
+    fn measured_mark(&self, marks: &Marks, Drawn { place, is_best }: Drawn) -> MeasuredMark {
+        let MeasuredDesign { design, values } = &self.measured[place];
+        MeasuredMark { mark: marks.of_last(design), values: values.clone(), is_best }
     }
 
     /// What was measured of all objectives, on the axes of the front; nothing without such designs.
     pub fn measured_front_pictures(&self) -> Vec<Picture> {
-        let Some((front, best)) = self.front.as_ref().zip(self.measured_front.as_ref()) else {
-            return vec![];
-        };
+        let Some(front) = &self.front else { return vec![] };
         let marks = Marks::new(self);
-        let measured = self.measured.iter().map(|one| MeasuredMark {
-            mark: marks.of_last(&one.design),
-            values: one.values.clone(),
-        });
-        let best: Vec<String> = best.points.iter().map(|point| design_key(&point.design)).collect();
+        let measured = self.drawn().into_iter().map(|one| self.measured_mark(&marks, one));
         let mark = |point: &PointView, place: usize| marks.of_front(&point.design, place);
         let data = trade_offs(front, |name| self.is_log(name), mark, measured.collect());
-        measured_figure(&data, |one| best.contains(&one.mark.key))
+        measured_figure(&data)
     }
 
     /// The designs of the front side by side; nothing without values.

@@ -5,20 +5,18 @@ use unyoke_view::words::{one_line, short};
 use unyoke_view::{EvaluationStatus, EvaluationView};
 
 use super::entries::{self, Wanted};
-use super::parts::{deed, design_line, design_list, is_by_hand, last_deed, measured, outcome};
-use crate::shown::{LiveView, Shown};
+use super::parts::{
+    asked_for, deed, design_line, design_list, is_signed, last_deed, measured, outcome,
+};
+use crate::shown::Shown;
 
 /// Entries that can be corrected here, the latest first.
 const LISTED: usize = 12;
 
 pub(super) fn content(shown: &Shown) -> Markup {
-    let find = |live: &LiveView| {
-        let number = live.pending.evaluation;
-        let at = shown.evaluations.binary_search_by_key(&number, |one| one.evaluation).ok()?;
-        shown.evaluations.get(at)
-    };
-    let by_hand = shown.live.iter().filter(|live| is_by_hand(live));
-    let cards: Vec<&EvaluationView> = by_hand.filter_map(find).collect();
+    let by_hand = shown.live.iter().filter(|live| live.by_hand);
+    let cards: Vec<EvaluationView> =
+        by_hand.filter_map(|live| shown.evaluations.one(live.pending.evaluation)).collect();
     html! {
         section data-part="ask" { (ask(shown, cards.len())) }
         section.bench data-part="cards" data-parts id="cards" {
@@ -58,7 +56,7 @@ fn card(shown: &Shown, one: &EvaluationView) -> Markup {
             (design_list(&shown.problem, &one.design))
             p.muted {
                 "cost " (short(one.cost))
-                @if let Some(asked) = asked { @if asked.by.is_some() || asked.at.is_some() { ", asked for by " (deed(asked)) } }
+                @if let Some(asked) = asked { ", " (asked_for(asked)) }
             }
             @if shown.visitor.may_write {
                 (entries::form("tell", "Save", &html! {
@@ -91,15 +89,15 @@ fn failed(id: &str, evaluation: u64) -> Markup {
 
 /// What was entered last, which can be corrected.
 fn latest(shown: &Shown) -> Markup {
-    let is_entry = |one: &&EvaluationView| {
+    let is_entry = |one: &EvaluationView| {
         let ended = matches!(one.status, EvaluationStatus::Completed | EvaluationStatus::Failed);
         ended && one.measurement.is_some()
     };
-    let all: Vec<&EvaluationView> =
-        shown.evaluations.iter().rev().filter(is_entry).take(LISTED).collect();
+    let all: Vec<EvaluationView> =
+        shown.evaluations.latest().filter(is_entry).take(LISTED).collect();
     html! {
         @if !all.is_empty() { h2 data-part="head" { "Latest entries" } }
-        @for one in all {
+        @for one in &all {
             @let id = format!("entry-{}", one.evaluation);
             article.card data-part=(id) aria-labelledby={ (id) "-name" } {
                 div.row {
@@ -109,7 +107,7 @@ fn latest(shown: &Shown) -> Markup {
                 p.muted {
                     (design_line(&shown.problem, &one.design))
                     @if let Some(done) = last_deed(shown, one.evaluation, |what| what != "asked") {
-                        @if done.by.is_some() || done.at.is_some() { ". " (deed(done)) }
+                        @if is_signed(done) { " · " (deed(done)) }
                     }
                 }
                 @if let Some(changes) = one.changes() { p.note { (one_line(&changes)) } }

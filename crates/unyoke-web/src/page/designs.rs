@@ -3,22 +3,17 @@
 use maud::{Markup, html};
 use std::collections::HashMap;
 use unyoke::Output;
-use unyoke_view::words::{reading, value};
+use unyoke_view::words::reading;
 use unyoke_view::{EvaluationStatus, EvaluationView, design_key};
 
-use super::parts::{deed, last_deed, parameters};
-use crate::shown::Shown;
+use super::parts::{deed, is_signed, last_deed, parameters, values_of};
+use crate::shown::{Evaluations, Shown};
 
 /// Designs on a page.
 const ROWS: usize = 100;
 
-/// A design with what was tried of it.
-struct Row<'s> {
-    evaluations: Vec<&'s EvaluationView>,
-}
-
 pub(super) fn content(shown: &Shown) -> Markup {
-    let rows = rows(&shown.evaluations);
+    let rows = rows(&*shown.evaluations);
     let pages = rows.len().div_ceil(ROWS).max(1);
     let asked = shown.query.get("page").and_then(|page| page.parse().ok()).unwrap_or(1);
     let page = usize::clamp(asked, 1, pages);
@@ -54,38 +49,40 @@ pub(super) fn content(shown: &Shown) -> Markup {
     }
 }
 
-/// The designs in the order in which they were first asked for or imported.
-fn rows(evaluations: &[EvaluationView]) -> Vec<Row<'_>> {
+/// The evaluations of each design, in the order in which designs were first asked for or imported.
+fn rows(evaluations: &dyn Evaluations) -> Vec<Vec<u64>> {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut rows: Vec<Row<'_>> = vec![];
-    for one in evaluations {
-        let at = *places.entry(design_key(&one.design)).or_insert(rows.len());
+    let mut rows: Vec<Vec<u64>> = vec![];
+    for number in 0..evaluations.count() {
+        let Some(design) = evaluations.design(number) else { continue };
+        let at = *places.entry(design_key(design)).or_insert(rows.len());
         if at == rows.len() {
-            rows.push(Row { evaluations: vec![] });
+            rows.push(vec![]);
         }
-        rows[at].evaluations.push(one);
+        rows[at].push(number);
     }
     rows
 }
 
-fn design_row(shown: &Shown, outputs: &[&Output], (place, row): (usize, &Row<'_>)) -> Markup {
-    let Some(first) = row.evaluations.first() else { return html! {} };
-    let parameter = |name: &str| first.design.get(name).map_or_else(|| "?".to_owned(), value);
+fn design_row(shown: &Shown, outputs: &[&Output], (place, row): (usize, &[u64])) -> Markup {
+    let row: Vec<EvaluationView> =
+        row.iter().filter_map(|number| shown.evaluations.one(*number)).collect();
+    let Some(first) = row.first() else { return html! {} };
     html! {
         tr data-key=(design_key(&first.design)) {
             th scope="row" { (place + 1) }
-            @for output in outputs { (cell(shown, output, row)) }
-            @for name in parameters(&shown.problem) { td { (parameter(name)) } }
+            @for output in outputs { (cell(shown, output, &row)) }
+            (values_of(&shown.problem, &first.design))
         }
     }
 }
 
 /// All that was tried of an output at a design. What was withdrawn leaves no trace.
-fn cell(shown: &Shown, output: &Output, row: &Row<'_>) -> Markup {
-    let is_own = |one: &&&EvaluationView| {
+fn cell(shown: &Shown, output: &Output, row: &[EvaluationView]) -> Markup {
+    let is_own = |one: &&EvaluationView| {
         one.outputs.contains(&output.name) && one.status != EvaluationStatus::Withdrawn
     };
-    let own: Vec<&&EvaluationView> = row.evaluations.iter().filter(is_own).collect();
+    let own: Vec<&EvaluationView> = row.iter().filter(is_own).collect();
     html! {
         td.text {
             @if own.is_empty() { span.muted { "–" span.unseen { "not measured" } } }
@@ -108,11 +105,11 @@ fn attempt(shown: &Shown, output: &Output, one: &EvaluationView) -> Markup {
             }
             " " span.source {
                 "#" (one.evaluation)
+                @if one.measurement.is_none() { ", imported" }
                 @if let Some(owner) = owner { ", " (owner) }
                 @if let Some(done) = done {
-                    @if done.by.is_some() || done.at.is_some() { ", " (deed(done)) }
+                    @if is_signed(done) { ", " (deed(done)) }
                 }
-                @if one.measurement.is_none() { ", imported" }
             }
             @if let Some(reason) = one.reason.as_ref().filter(|_| !one.values.contains_key(&output.name)) {
                 " " span.reason { (unyoke_view::words::one_line(reason)) }

@@ -146,9 +146,9 @@ pub(super) fn measurement(problem: &Problem, id: &str, name: &str, none: &str) -
 /// The least and the greatest value of an output so far, where there are at least three: a value far from them is asked
 /// about before it is sent.
 fn seen(shown: &Shown, output: &str) -> Option<[f64; 2]> {
-    let values =
-        || shown.evaluations.iter().filter_map(|e| e.values.get(output)).map(|one| one.value);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(f64::NEG_INFINITY, f64::max);
-    (values().count() >= 3).then_some([low, high])
+    let values = shown.evaluations.latest().filter_map(|e| Some(e.values.get(output)?.value));
+    let values: Vec<f64> = values.collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (values.len() >= 3).then_some([low, high])
 }

@@ -106,14 +106,17 @@ fn views(current: View, id: &str) -> Markup {
 fn stand(shown: &Shown) -> Markup {
     let status = &shown.status;
     let under_way = status.committed - status.spent;
+    let evaluations = usize::try_from(shown.evaluations.count()).unwrap_or(usize::MAX);
     html! {
         p data-part="stand" {
-            (spent_of(status.spent, status.plan.budget))
-            @if under_way > 1e-9 * status.committed { ", " (short(under_way)) " under way" }
+            span.together {
+                (spent_of(status.spent, status.plan.budget))
+                @if under_way > 1e-9 * status.committed { ", " (short(under_way)) " under way" }
+            }
             span.sep { " · " }
-            (count(shown.evaluations.len(), "evaluation"))
+            span.together { (count(evaluations, "evaluation")) }
             @if !status.pending.is_empty() {
-                span.sep { " · " } (status.pending.len()) " pending"
+                span.sep { " · " } span.together { (status.pending.len()) " pending" }
             }
         }
     }

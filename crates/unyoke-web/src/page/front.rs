@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use unyoke_view::words::{short, value};
+use unyoke_view::words::short;
 use unyoke_view::{
     EvaluationView, FrontView, MeasuredFrontView, OutputView, PointView, StudyReport, design_key,
 };
 
 use super::entries;
-use super::parts::{figure, parameters, state};
+use super::parts::{figure, parameters, state, values_of};
 use crate::shown::Shown;
 
 /// Designs that were measured in full, of which so many are listed at most: the latest.
@@ -22,7 +22,7 @@ pub(super) fn content(shown: &Shown) -> Markup {
             section data-part="front" {
                 (chooser(shown, front))
                 (pictures(report))
-                (front_table(report, front))
+                (front_table(shown, report, front))
                 @if let Some(measured) = &report.measured_front { (measured_table(shown, report, measured)) }
             }
             @if let Some(confirmation) = report.confirmation.as_ref().filter(|one| !one.values.is_empty()) {
@@ -73,18 +73,20 @@ fn pictures(report: &StudyReport) -> Markup {
     let caption = "The best trade-offs as far as is known. Bars reach one standard deviation to each side where a value is predicted. \
                    Point at a mark to see its values, select it to find the design everywhere.";
     let beside = "What was measured: designs at which every objective was. Filled marks are the measured front, which no other of them beats.";
+    let beside = [beside.to_owned()].into_iter().chain(report.drawn_note());
+    let beside = beside.collect::<Vec<_>>().join(" ");
     let designs = "A line for each design of the front, light to dark in the order of the first objective. Parameters run from \
                    their lower bound on the left to the upper on the right, outputs (blue) from the lowest expected value to the highest.";
     html! {
         div.beside {
             (figure(caption, &trade_offs))
-            (figure(beside, &report.measured_front_pictures()))
+            (figure(&beside, &report.measured_front_pictures()))
             (figure(designs, &report.designs_pictures()))
         }
     }
 }
 
-fn front_table(report: &StudyReport, front: &FrontView) -> Markup {
+fn front_table(shown: &Shown, report: &StudyReport, front: &FrontView) -> Markup {
     let shares = front.shares(|name| report.log_outputs.iter().any(|log| log == name));
     let share_of = |point: &PointView| {
         let place = front.points.iter().position(|one| std::ptr::eq(one, point));
@@ -109,9 +111,7 @@ fn front_table(report: &StudyReport, front: &FrontView) -> Markup {
                             th scope="row" { (i + 1) }
                             @for output in &front.outputs { (forecast(point, output)) }
                             @if front.has_feasibility() { td { (point.likely()) } }
-                            @for name in &front.parameters {
-                                td { (point.design.get(name).map_or_else(|| "?".to_owned(), value)) }
-                            }
+                            (values_of(&shown.problem, &point.design))
                         }
                     }
                 }
@@ -169,9 +169,7 @@ fn measured_table(shown: &Shown, report: &StudyReport, front: &MeasuredFrontView
                                 th scope="row" { (number) }
                                 @for value in &one.values { td { (short(*value)) } }
                                 td.text { @if is_on_front(&key) { span.tag.measured { "yes" } } }
-                                @for name in parameters(&shown.problem) {
-                                    td { (one.design.get(name).map_or_else(|| "?".to_owned(), value)) }
-                                }
+                                (values_of(&shown.problem, &one.design))
                             }
                         }
                     }

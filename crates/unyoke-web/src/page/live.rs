@@ -5,7 +5,7 @@ use unyoke_view::words::one_line;
 use unyoke_view::{EvaluationStatus, EvaluationView};
 
 use super::entries;
-use super::parts::{deed, design_line, duration, is_by_hand, last_deed, measured, outcome};
+use super::parts::{asked_for, deed, design_line, duration, last_deed, measured, outcome};
 use crate::shown::{LiveView, Shown};
 
 /// Failures and results that are listed, the latest first.
@@ -13,12 +13,11 @@ const LISTED: usize = 20;
 
 pub(super) fn content(shown: &Shown) -> Markup {
     let (by_hand, running): (Vec<&LiveView>, Vec<&LiveView>) =
-        shown.live.iter().partition(|live| is_by_hand(live));
-    let ended = |status: EvaluationStatus| {
-        shown.evaluations.iter().rev().filter(move |one| one.status == status).take(LISTED)
+        shown.live.iter().partition(|live| live.by_hand);
+    let ended = |status: EvaluationStatus| -> Vec<EvaluationView> {
+        shown.evaluations.latest().filter(|one| one.status == status).take(LISTED).collect()
     };
-    let failed: Vec<&EvaluationView> = ended(EvaluationStatus::Failed).collect();
-    let completed: Vec<&EvaluationView> = ended(EvaluationStatus::Completed).collect();
+    let (failed, completed) = (ended(EvaluationStatus::Failed), ended(EvaluationStatus::Completed));
     html! {
         section data-part="running" data-parts id="running" {
             h2 data-part="head" { "Running " span.tally { (running.len()) } }
@@ -29,7 +28,7 @@ pub(super) fn content(shown: &Shown) -> Markup {
         section data-part="failures" data-parts id="failures" {
             h2 data-part="head" { "Failures" }
             @if failed.is_empty() { p.state data-part="none" { "Nothing has failed." } }
-            @for one in failed { (failure(shown, one)) }
+            @for one in &failed { (failure(shown, one)) }
         }
         section data-part="results" { (results(shown, &completed)) }
     }
@@ -52,7 +51,7 @@ fn run(shown: &Shown, one: &LiveView) -> Markup {
             }
             p { (design_line(&shown.problem, &pending.design)) }
             p.muted {
-                @if let Some(owner) = &pending.owner { (one_line(owner)) }
+                @if let Some(owner) = &pending.owner { "run by " (one_line(owner)) }
                 @if pending.attempt > 1 { ", attempt " (pending.attempt) }
                 @if let Some(job) = &one.job { ", job " (one_line(job)) }
             }
@@ -95,7 +94,7 @@ fn waiting(shown: &Shown, all: &[&LiveView]) -> Markup {
                         div.grow {
                             b { (one.pending.measurement) } " at " (design_line(&shown.problem, &one.pending.design))
                             @if let Some(asked) = last_deed(shown, one.pending.evaluation, |what| what == "asked") {
-                                @if asked.by.is_some() || asked.at.is_some() { " " span.muted { "asked for by " (deed(asked)) } }
+                                " " span.muted { (asked_for(asked)) }
                             }
                         }
                         a.button href={ "/studies/" (shown.id) "/bench#card-" (one.pending.evaluation) } { "Enter the result" }
@@ -122,7 +121,7 @@ fn failure(shown: &Shown, one: &EvaluationView) -> Markup {
     }
 }
 
-fn results(shown: &Shown, all: &[&EvaluationView]) -> Markup {
+fn results(shown: &Shown, all: &[EvaluationView]) -> Markup {
     html! {
         h2 { "Latest results" }
         @if all.is_empty() { p.state { "There are no results yet." } } @else {

@@ -7,7 +7,7 @@ use unyoke_draw::Picture;
 use unyoke_view::words::{one_line, short};
 use unyoke_view::{EvaluationView, words};
 
-use crate::shown::{Deed, LiveView, Ready, Shown};
+use crate::shown::{Deed, Ready, Shown};
 
 /// Figures are laid out for paper; on a screen they may be a little larger.
 const ENLARGED: f64 = 1.25;
@@ -21,6 +21,9 @@ const STEP: f64 = 20.0;
 /// Pictures that are not wider fit on the screen of a phone.
 const NARROW: f64 = 360.0;
 
+/// Of these, two fit beside each other.
+const SMALL: f64 = 180.0;
+
 /// The names of the parameters, in their order.
 pub(super) fn parameters(problem: &Problem) -> impl Iterator<Item = &str> {
     problem.parameters.iter().map(unyoke::Parameter::name)
@@ -28,7 +31,12 @@ pub(super) fn parameters(problem: &Problem) -> impl Iterator<Item = &str> {
 
 /// A design in a line, for tables.
 pub(super) fn design_line(problem: &Problem, design: &Design) -> String {
-    words::design(parameters(problem), design)
+    words::design(&problem.parameters, design)
+}
+
+/// A cell for the value of each parameter.
+pub(super) fn values_of(problem: &Problem, design: &Design) -> Markup {
+    html! { @for one in &problem.parameters { td { (words::parameter(one, design)) } } }
 }
 
 /// A design with all digits, for whoever is to make it.
@@ -74,6 +82,18 @@ pub(super) fn deed(deed: &Deed) -> Markup {
     }
 }
 
+/// Whether it is known who did something, or when.
+pub(super) fn is_signed(deed: &Deed) -> bool {
+    deed.by.is_some() || deed.at.is_some()
+}
+
+/// Who asked for something and when, as far as that is known.
+pub(super) fn asked_for(asked: &Deed) -> Markup {
+    html! {
+        @if is_signed(asked) { "asked for" @if asked.by.is_some() { " by" } " " (deed(asked)) }
+    }
+}
+
 /// The last of these things that was done to an evaluation.
 pub(super) fn last_deed(
     shown: &Shown,
@@ -88,10 +108,11 @@ pub(super) fn last_deed(
 pub(super) fn figure(caption: &str, pictures: &[Picture]) -> Markup {
     let enlarged = if pictures.len() == 1 { ALONE } else { ENLARGED };
     let steps = |picture: &Picture| (enlarged * picture.width() / STEP).ceil().clamp(6.0, 48.0);
-    let narrow = pictures.iter().all(|picture| picture.width() <= NARROW);
+    let fit = |width: f64| pictures.iter().all(|picture| picture.width() <= width);
+    let (narrow, small) = (fit(NARROW), fit(SMALL));
     html! {
         @if !pictures.is_empty() {
-            figure.narrow[narrow] {
+            figure.narrow[narrow].small[small] {
                 div.scroll.pictures tabindex="0" role="group" aria-label="Figure" {
                     @for picture in pictures {
                         // Text in a picture was escaped when it was drawn.
@@ -140,15 +161,6 @@ pub(super) fn outcome(evaluation: &EvaluationView) -> String {
     }
 }
 
-/// Whether a person makes it: somebody asked for it by hand, or nobody holds it and no command was ever started for it,
-/// as after a failure by hand that is to be made again.
-pub(super) fn is_by_hand(live: &LiveView) -> bool {
-    match live.pending.owner.as_deref() {
-        Some(owner) => owner == "by hand",
-        None => !live.has_log && !live.can_stop,
-    }
-}
-
 /// What was measured, by the name of the measurement or of its outputs.
 pub(super) fn measured(evaluation: &EvaluationView) -> String {
     evaluation.measurement.clone().unwrap_or_else(|| evaluation.outputs.join(", "))
@@ -156,15 +168,15 @@ pub(super) fn measured(evaluation: &EvaluationView) -> String {
 
 /// The latest evaluations one by one, which figures point at.
 pub(super) fn evaluations(shown: &Shown, most: usize) -> Markup {
-    let all = &shown.evaluations;
-    let listed = &all[all.len().saturating_sub(most)..];
+    let all = shown.evaluations.count();
+    let listed: Vec<EvaluationView> = shown.evaluations.latest().take(most).collect();
     html! {
         @if !listed.is_empty() {
             details.more id="evaluations" {
                 summary {
-                    @if listed.len() < all.len() {
-                        "The latest " (listed.len()) " of " (all.len()) " evaluations"
-                    } @else { "All " (all.len()) " evaluations" }
+                    @if (listed.len() as u64) < all {
+                        "The latest " (listed.len()) " of " (all) " evaluations"
+                    } @else { "All " (all) " evaluations" }
                 }
                 div.scroll.list tabindex="0" role="region" aria-label="Evaluations" {
                     table {
@@ -177,7 +189,7 @@ pub(super) fn evaluations(shown: &Shown, most: usize) -> Markup {
                             @for name in parameters(&shown.problem) { th scope="col" { (name) } }
                         } }
                         tbody {
-                            @for one in listed.iter().rev() { (evaluation_row(shown, one)) }
+                            @for one in &listed { (evaluation_row(shown, one)) }
                         }
                     }
                 }
@@ -187,7 +199,6 @@ pub(super) fn evaluations(shown: &Shown, most: usize) -> Markup {
 }
 
 fn evaluation_row(shown: &Shown, one: &EvaluationView) -> Markup {
-    let value = |name: &str| one.design.get(name).map_or_else(|| "?".to_owned(), words::value);
     html! {
         tr data-key=(unyoke_view::design_key(&one.design)) data-row={ "e" (one.evaluation) } {
             th scope="row" { (one.evaluation) }
@@ -195,7 +206,7 @@ fn evaluation_row(shown: &Shown, one: &EvaluationView) -> Markup {
             td.text { (outcome(one)) }
             td { (short(one.spent)) }
             td.text { (one.origin.phase()) }
-            @for name in parameters(&shown.problem) { td { (value(name)) } }
+            (values_of(&shown.problem, &one.design))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What actions do, once, whoever repeats them.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use unyoke::{Cost, Event, Status, Study};
 use unyoke_run::StudyFile;
 use unyoke_store::Store;
 
-use super::setting::{BEAM, Setting, serving};
+use super::setting::{BEAM, Setting, WRITE, request, serving};
 
 fn study(setting: &Setting) -> Study<Store> {
     Study::open(Store::open(&setting.file().store).unwrap()).unwrap()
@@ -32,8 +33,8 @@ fn a_study_is_begun_asked_and_told_and_the_journal_says_by_whom() {
     assert_eq!(told["evaluation"]["values"][name]["value"], 1.5);
     let records = setting.records();
     let by: Vec<Option<&str>> = records.iter().map(|record| record.by.as_deref()).collect();
-    assert_eq!(by, [None, Some("Ann"), Some("Ben")]);
-    assert!(records[2].at.is_some() && records[2].key.is_some());
+    assert_eq!(by, [Some("Ann"), Some("Ann"), Some("Ben")]);
+    assert!(records.iter().all(|record| record.at.is_some()) && records[2].key.is_some());
     let deeds = setting.get("/api/studies/beam/evaluations").json()[0]["deeds"].clone();
     assert_eq!((&deeds[0]["what"], &deeds[0]["by"]), (&json!("asked"), &json!("Ann")));
     assert_eq!((&deeds[1]["what"], &deeds[1]["by"]), (&json!("measured"), &json!("Ben")));
@@ -417,4 +418,59 @@ fn logs_are_read_in_pieces_and_nothing_outside_the_study_is() {
     fs::remove_dir_all(&attempt).unwrap();
     std::os::unix::fs::symlink(runs.join("elsewhere"), &attempt).unwrap();
     assert_eq!(log("").status, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn a_field_that_nobody_knows_or_that_comes_twice_is_refused() {
+    let setting = Setting::new();
+    setting.play(1);
+    let before = setting.records().len();
+    let tell =
+        json!({ "key": "tell-tell-tell", "evaluation": 0, "values": { "mass": 1.0 }, "costs": 2 });
+    let refused = setting.post("tell", &tell);
+    assert_eq!(refused.kind(), "bad_request");
+    assert!(refused.text().contains("unknown field `costs`"), "{}", refused.text());
+    for text in [
+        r#"{"key": "skip-skip", "evaluation": 0, "evaluation": 1}"#,
+        r#"{"key": "skip-skip", "key": "skip-skip", "evaluation": 0}"#,
+        r#"{"evaluation": 0}"#,
+        r#"{"key": "skip-skip"}"#,
+        r#"["skip-skip", 0]"#,
+    ] {
+        let body = Body::from(text);
+        let skip = request(Method::POST, "/api/studies/beam/skip", Some(WRITE), body);
+        assert_eq!(setting.send(skip).kind(), "bad_request", "{text}");
+    }
+    assert_eq!(setting.records().len(), before);
+}
+
+#[test]
+fn the_description_of_every_action_has_all_fields_of_its_request() {
+    let setting = Setting::new();
+    let (api, page) = (setting.get("/api/openapi.json").json(), setting.get("/api/docs").text());
+    let of = |schema: &Value| {
+        let name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+        api["components"]["schemas"][name].clone()
+    };
+    for (path, operations) in api["paths"].as_object().unwrap() {
+        let Some(operation) = operations.get("post") else { continue };
+        let sent = of(&operation["requestBody"]["content"]["application/json"]["schema"]);
+        let parts: Vec<Value> = sent["allOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|part| if part.get("$ref").is_some() { of(part) } else { part.clone() })
+            .collect();
+        let fields: Vec<&String> =
+            parts.iter().flat_map(|part| part["properties"].as_object().unwrap().keys()).collect();
+        assert!(
+            fields.len() > 2
+                && ["key", "by"].iter().all(|own| fields.contains(&&(*own).to_owned())),
+            "{path}: {fields:?}"
+        );
+        let shown = page.split(path.as_str()).nth(1).unwrap().split("<h2>").next().unwrap();
+        for field in fields {
+            assert!(shown.contains(&format!("<code>{field}</code>")), "{path}: {field}");
+        }
+    }
 }

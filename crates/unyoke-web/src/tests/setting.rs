@@ -60,6 +60,7 @@ front = { population = 8, generations = 3 }
 /// A folder with a study and a server of it.
 pub(super) struct Setting {
     pub(super) folder: TempDir,
+    pub(super) hall: Arc<Hall>,
     pub(super) app: Router,
     runtime: tokio::runtime::Runtime,
     keys: AtomicU64,
@@ -94,10 +95,14 @@ fn no_limits() -> Rates {
 }
 
 pub(super) fn serving(places: &[String], write: bool) -> Router {
+    app(hall(places, write))
+}
+
+fn hall(places: &[String], write: bool) -> Arc<Hall> {
     let tokens = Tokens { read: READ.to_owned(), write: WRITE.to_owned() };
     let access = Access::new(tokens, write, &[], 8700);
     let shelf = Shelf::new(places).unwrap();
-    app(Arc::new(Hall::new(shelf, access, no_limits(), 400)))
+    Arc::new(Hall::new(shelf, access, no_limits(), 400))
 }
 
 impl Setting {
@@ -110,9 +115,10 @@ impl Setting {
         fs::create_dir(folder.path().join("beam")).unwrap();
         let path = folder.path().join("beam/beam.toml");
         fs::write(&path, text).unwrap();
-        let app = serving(&[path.display().to_string()], write);
+        let hall = hall(&[path.display().to_string()], write);
+        let app = app(Arc::clone(&hall));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Self { folder, app, runtime, keys: AtomicU64::new(0) }
+        Self { folder, hall, app, runtime, keys: AtomicU64::new(0) }
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -129,7 +135,8 @@ impl Setting {
 
     /// The same study, served anew.
     pub(super) fn restart(&mut self) {
-        self.app = serving(&[self.path().display().to_string()], true);
+        self.hall = hall(&[self.path().display().to_string()], true);
+        self.app = app(Arc::clone(&self.hall));
     }
 
     pub(super) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
