@@ -30,6 +30,10 @@ const LEAST_NOISE: f64 = 1e-4;
 /// closely. By chance a free noise variance gains that in fewer than one of a hundred fits.
 const ADAPTATION_MARGIN: f64 = 3.0;
 
+/// Most noise variance of an output that is declared deterministic, as a fraction of the observed variance:
+/// values that scatter more contradict what was declared, which is not for a model to settle.
+const MOST_ADAPTATION: f64 = 0.02;
+
 /// From so many parameters on, length scales may be long.
 const LONG_LENGTHSCALES: usize = 3;
 
@@ -281,6 +285,7 @@ fn fitted(
         // Where it cannot be fitted, values are followed closely.
         if let Ok(loose) = fits.fit(&model, &part)
             && loose.log_posterior > fit.log_posterior + ADAPTATION_MARGIN
+            && loose.hyper.noise <= MOST_ADAPTATION
         {
             return Ok(Alone { model, fit: loose });
         }
