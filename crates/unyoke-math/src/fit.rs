@@ -482,7 +482,8 @@ impl Terms {
     fn new(model: &Model, data: &Data, mut hyper: Hyper) -> Result<Self> {
         let kernel = hyper.kernel(model.family, data.points().dim())?;
         let inputs = kernel.scale(data.points())?;
-        let pairs = inputs.pair_distances();
+        let mut pairs = vec![];
+        inputs.pair_distances_into(&mut pairs);
         let (mut covariances, mut slopes) = (pairs.clone(), vec![0.0; pairs.len()]);
         model.family.values_and_slopes(hyper.outputscale, &mut covariances, &mut slopes);
         let factor = factorise(&covariances, hyper.outputscale, hyper.noise, data)?;

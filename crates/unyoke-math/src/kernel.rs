@@ -285,18 +285,17 @@ impl Scaled {
     }
 
     /// r² of every pair i > j, ordered by j, then i.
-    pub(crate) fn pair_distances(&self) -> Vec<f64> {
-        let mut r2 = vec![0.0; self.len * self.len.saturating_sub(1) / 2];
+    pub(crate) fn pair_distances_into(&self, r2: &mut Vec<f64>) {
+        r2.resize(self.len * self.len.saturating_sub(1) / 2, 0.0);
         let mut rest = &mut r2[..];
         for j in 0..self.len {
             let (column, tail) = rest.split_at_mut(self.len - j - 1);
             self.squared_distances(&self.point(j), j + 1..self.len, column);
             rest = tail;
         }
-        r2
     }
 
-    /// Σ over pairs i > j of w_ij (z_id − z_jd)², the pairs ordered as in `pair_distances`.
+    /// Σ over pairs i > j of w_ij (z_id − z_jd)², the pairs ordered as in `pair_distances_into`.
     pub(crate) fn weighted_pair_squares(&self, d: usize, weights: &[f64]) -> f64 {
         let column = &self.columns[d];
         let mut rest = weights;

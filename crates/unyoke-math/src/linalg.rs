@@ -22,6 +22,12 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// Gives the matrix a shape in the memory it has. What its entries are is unspecified.
+    pub(crate) fn reshape(&mut self, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.data.resize(rows * cols, 0.0);
+    }
+
     /// All entries zero.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { rows, cols, data: vec![0.0; rows * cols] }
@@ -123,18 +129,26 @@ impl Cholesky {
     /// As [`Cholesky::new`], with multiples relative to `unit` instead of the mean diagonal: where
     /// some diagonal entries are huge, their mean would drown the others.
     pub fn with_jitter_unit(a: &Matrix, unit: f64) -> Result<Self> {
+        let mut factor = Self::default();
+        factor.replace(a, unit)?;
+        Ok(factor)
+    }
+
+    /// As [`Cholesky::with_jitter_unit`], in the memory of this factor, which is of no use where that
+    /// fails.
+    pub(crate) fn replace(&mut self, a: &Matrix, unit: f64) -> Result<()> {
         check_shape("columns of a square matrix", a.rows, a.cols)?;
         let order = a.rows;
+        (self.order, self.stride) = (order, order);
         let mut pivot = 0;
         for jitter in JITTERS {
-            let mut data = a.data.clone();
+            self.data.clone_from(&a.data);
             for i in 0..order {
-                data[i * order + i] += jitter * unit;
+                self.data[i * order + i] += jitter * unit;
             }
-            match factor_in_place(&mut data, order) {
-                Ok(()) => {
-                    return Ok(Self { order, stride: order, data, jitter: jitter * unit });
-                }
+            self.jitter = jitter * unit;
+            match factor_in_place(&mut self.data, order) {
+                Ok(()) => return Ok(()),
                 Err(index) => pivot = index,
             }
         }
@@ -218,12 +232,9 @@ impl Cholesky {
 
     /// The lower triangle of A⁻¹; what stands above the diagonal is unspecified.
     pub fn inverse_lower(&self) -> Matrix {
-        let n = self.order;
-        let mut inverse = Matrix::zeros(n, n);
-        let mut memory = MemBuffer::new(llt::inverse::inverse_scratch::<f64>(n, Par::Seq));
-        let stack = MemStack::new(&mut memory);
-        llt::inverse::inverse(inverse.view_mut(), self.view(), Par::Seq, stack);
-        inverse
+        let mut inverse = Inverse::default();
+        inverse.compute(self);
+        inverse.matrix
     }
 
     /// The diagonal of A⁻¹, in half the time of all of it: squared columns of L⁻¹.
@@ -275,6 +286,31 @@ impl Cholesky {
         }
         self.data = data;
         self.stride = stride;
+    }
+}
+
+/// The inverse of a matrix, computed again and again in the same memory.
+#[derive(Default)]
+pub(crate) struct Inverse {
+    matrix: Matrix,
+    memory: Option<MemBuffer>,
+}
+
+impl Inverse {
+    /// The lower triangle of A⁻¹ for A = L Lᵀ; what stands above the diagonal is unspecified.
+    pub(crate) fn compute(&mut self, factor: &Cholesky) -> &Matrix {
+        let n = factor.order;
+        let memory = match &mut self.memory {
+            Some(memory) if self.matrix.rows == n => memory,
+            none => {
+                self.matrix = Matrix::zeros(n, n);
+                let needed = llt::inverse::inverse_scratch::<f64>(n, Par::Seq);
+                none.insert(MemBuffer::new(needed))
+            }
+        };
+        let stack = MemStack::new(memory);
+        llt::inverse::inverse(self.matrix.view_mut(), factor.view(), Par::Seq, stack);
+        &self.matrix
     }
 }
 
