@@ -76,19 +76,6 @@ impl Matrix {
         );
     }
 
-    /// `out = self v`.
-    pub fn mul_vec(&self, v: &[f64], out: &mut [f64]) {
-        let (rows, cols) = (self.rows, self.cols);
-        matmul::matmul(
-            MatMut::from_column_major_slice_mut(out, rows, 1),
-            Accum::Replace,
-            self.view(),
-            MatRef::from_column_major_slice(v, cols, 1),
-            1.0,
-            Par::Seq,
-        );
-    }
-
     /// `self -= aᵀ b`.
     pub fn subtract_transpose_mul(&mut self, a: &Matrix, b: &Matrix) {
         matmul::matmul(self.view_mut(), Accum::Add, a.view().transpose(), b.view(), -1.0, Par::Seq);

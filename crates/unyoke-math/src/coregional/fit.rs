@@ -219,21 +219,21 @@ struct Problem<'a> {
 /// A climb that may go on.
 struct Climb {
     top: Optimum,
-    /// By how much the second half of the evaluations raised the value.
+    /// By how much the last quarter of the evaluations raised the value.
     late: f64,
 }
 
 impl Climb {
     fn new(top: Optimum, values: &[f64]) -> Self {
-        let middle = values[..values.len() / 2].iter().copied().fold(f64::NAN, f64::max);
-        Self { late: top.value - middle, top }
+        let before = &values[..values.len() - values.len() / 4];
+        Self { late: top.value - before.iter().copied().fold(f64::NAN, f64::max), top }
     }
 
     /// The value that it will hardly exceed. Climbs slow down: of 69 recorded ones
     /// (`examples/joint_fits.rs`) none that was below the margin by this exceeded it in the end.
     fn expected_end(&self) -> f64 {
         let rise = if self.late.is_finite() { self.late } else { f64::INFINITY };
-        self.top.value + 2.0 * rise + 0.1 * MARGIN
+        self.top.value + 4.0 * rise + 0.1 * MARGIN
     }
 }
 
