@@ -63,6 +63,11 @@ impl Matrix {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
     }
 
+    /// The mean of the diagonal of a square matrix.
+    pub(crate) fn mean_diagonal(&self) -> f64 {
+        (0..self.rows).map(|i| self.get(i, i)).sum::<f64>() / self.rows.max(1) as f64
+    }
+
     /// `out = selfᵀ v`.
     pub fn transpose_mul_vec(&self, v: &[f64], out: &mut [f64]) {
         let (rows, cols) = (self.rows, self.cols);
@@ -108,9 +113,7 @@ impl Cholesky {
     /// from 1e-12 by tens to 1e-4. What was needed is told by [`Cholesky::jitter`].
     pub fn new(a: &Matrix) -> Result<Self> {
         check_shape("columns of a square matrix", a.rows, a.cols)?;
-        let order = a.rows;
-        let mean_diagonal = (0..order).map(|i| a.get(i, i)).sum::<f64>() / order.max(1) as f64;
-        Self::with_jitter_unit(a, mean_diagonal)
+        Self::with_jitter_unit(a, a.mean_diagonal())
     }
 
     /// As [`Cholesky::new`], with multiples relative to `unit` instead of the mean diagonal: where

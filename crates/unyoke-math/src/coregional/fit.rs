@@ -25,12 +25,13 @@
 //! gain is about χ² with one degree of freedom where there is no correlation, and exceeds 10 once in
 //! 600 times; `docs/correlated.md` has how often it does, and what the choice is worth.
 
-use super::likelihood::{Rows, Terms, Wanted, Work};
+use super::likelihood::{Rows, Terms, Work};
 use super::{Hyper, Latent, check_data};
 use crate::data::Data;
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::fit::{
     self, LARGEST_NOISE, LENGTHSCALE_RANGE, Lengthscales, Mean, Noise, OUTPUTSCALE_RANGE, Search,
+    Wanted,
 };
 use crate::kernel::Family;
 use crate::optimize::{self, Bounds, Optimum, Stopping};

@@ -12,7 +12,9 @@
 use super::{Hyper, Latent, add_multiple, check_data, jitter_unit};
 use crate::data::{Data, LN_TAU};
 use crate::error::{Result, check_shape};
-use crate::fit::{Mean, check_noise, known_replicates, replicate_derivative, replicate_term};
+use crate::fit::{
+    Mean, Wanted, check_noise, known_replicates, replicate_derivative, replicate_term,
+};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Inverse, Matrix};
 use crate::points::Points;
@@ -78,15 +80,6 @@ impl<'a> Rows<'a> {
         let blocks = self.blocks.iter().enumerate();
         blocks.map(move |(k, block)| (k, block.start.max(j + 1)..block.end.max(j + 1)))
     }
-}
-
-/// What is computed of a likelihood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Its value.
-    Value,
-    /// Its gradient too.
-    Gradient,
 }
 
 /// What evaluations of a likelihood compute, in memory that the next one uses again: getting so much from
@@ -219,9 +212,8 @@ impl<'a> Terms<'a> {
         let noises = noise_gradient(self.rows, &self.hyper, &diagonal);
         let means = self.rows.blocks.iter().map(|b| alpha[b.clone()].iter().sum()).collect();
         let each = self.hyper.latents.iter().zip(&self.processes).zip(&*latents).zip(&sums);
-        let slopes = each.map(|(((latent, process), pairs), sums)| {
-            slopes(latent, process, pairs, sums)
-        });
+        let slopes =
+            each.map(|(((latent, process), pairs), sums)| slopes(latent, process, pairs, sums));
         let gradient = Hyper { latents: slopes.collect(), noises, means };
         LogLikelihood { value: self.value + self.known_replicates(), gradient }
     }
