@@ -68,7 +68,7 @@ fn drawn(dim: usize, counts: &[usize], correlation: f64, seed: u64) -> Vec<Data>
     let mut rng = Rng::new(seed, 21);
     let (outputs, rest) = (counts.len(), 1.0 - correlation * correlation);
     let latents = (0..outputs).map(|q| {
-        let sign = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let all = (0..outputs).map(|k| if k == 0 { 1.0 } else { sign(k) * correlation });
         let own = (0..outputs).map(|k| if k == q { rest } else { 0.0 });
         Latent {

@@ -193,8 +193,7 @@ fn a_wider_search_finds_little_more() {
     assert!(short[5] < 0.05 && short[7] < 1.0, "{short:?}");
 }
 
-/// Problems with the log posterior of the joint fit where it was preferred, when all climbs still went on to
-/// their end.
+/// Problems with the log posterior of the joint fit where it was preferred.
 const RECORDED: [(f64, usize, usize, u64, Option<f64>); 24] = [
     (0.0, 20, 10, 50, None),
     (0.0, 20, 10, 51, None),
@@ -223,7 +222,7 @@ const RECORDED: [(f64, usize, usize, u64, Option<f64>); 24] = [
 ];
 
 #[test]
-fn climbs_that_end_early_change_no_choice_and_no_fit_that_is_used() {
+fn no_choice_changes_and_no_fit_is_less_probable_than_recorded() {
     let mut lower = vec![];
     for (correlation, cheap, expensive, seed, recorded) in RECORDED {
         let fit = fitted(&noisy(), &drawn(correlation, cheap, expensive, seed));

@@ -38,7 +38,6 @@ use crate::optimize::{self, Bounds, Optimum, Stopping};
 use crate::points::Points;
 use crate::prior;
 use crate::sobol;
-use rayon::prelude::*;
 
 /// By how much the log posterior has to exceed that of independent models for correlations to be
 /// believed.
@@ -145,9 +144,7 @@ impl Model {
     ///
     /// Climbs from `warm` (the last fit, if there is one), from next to the independent fits, and
     /// from the best of guesses in which outputs share the length scales of one of them with
-    /// correlations whose signs come from the data; deterministic, whatever the number of threads. Where
-    /// after some steps no climb is on its way to a gain of [`MARGIN`], all end there: such a fit is not
-    /// [preferred](Fit::is_preferred), however it ends.
+    /// correlations whose signs come from the data; deterministic, whatever the number of threads.
     ///
     /// ```
     /// use unyoke_math::{Points, data::Data, gamma::Gamma, kernel::Family};
@@ -192,7 +189,7 @@ impl Model {
         for start in problem.starts(&alone, search)? {
             starts.push(&problem.space.theta(&start))?;
         }
-        let best = problem.search(&starts, independent, search)?;
+        let best = problem.search(&starts, search)?;
         let best = best.map(|optimum| problem.hyper(&optimum.x));
         // Own variances of exactly zero, as the independent fits have, are not in the space searched.
         let candidates = best.into_iter().chain(warm.cloned()).chain([alone]);
@@ -215,27 +212,6 @@ struct Problem<'a> {
     rows: Rows<'a>,
     data: &'a [Data],
     space: Space,
-}
-
-/// A climb that may go on.
-struct Climb {
-    top: Optimum,
-    /// By how much the last quarter of the evaluations raised the value.
-    late: f64,
-}
-
-impl Climb {
-    fn new(top: Optimum, values: &[f64]) -> Self {
-        let before = &values[..values.len() - values.len() / 4];
-        Self { late: top.value - before.iter().copied().fold(f64::NAN, f64::max), top }
-    }
-
-    /// The value that it will hardly exceed. Climbs slow down: of 69 recorded ones
-    /// (`examples/joint_fits.rs`) none that was below the margin by this exceeded it in the end.
-    fn expected_end(&self) -> f64 {
-        let rise = if self.late.is_finite() { self.late } else { f64::INFINITY };
-        self.top.value + 4.0 * rise + 0.1 * MARGIN
-    }
 }
 
 /// A log prior with its gradient.
@@ -280,43 +256,22 @@ impl<'a> Problem<'a> {
         self.space.hyper(theta, &self.outputs)
     }
 
-    /// The best end of climbs from `starts`, of which only the best few go on to their end; none does
-    /// where the joint model will not be preferred anyhow.
-    fn search(
-        &self,
-        starts: &Points,
-        independent: &[fit::Fit],
-        search: &Search,
-    ) -> Result<Option<Optimum>> {
-        let stopping = &search.stopping;
-        let iterations = FIRST_ITERATIONS.min(stopping.iterations);
-        let first = self.climb_each(starts, &Stopping { iterations, ..stopping.clone() })?;
-        let values: Vec<f64> = first.iter().map(|climb| climb.top.value).collect();
-        let ahead = optimize::largest(&values, FINALISTS).into_iter().map(|i| &first[i]);
-        let ahead: Vec<&Climb> = ahead.collect();
-        let alone: f64 = independent.iter().map(|fit| fit.log_posterior).sum();
-        let needed = alone - self.known_replicates() + MARGIN;
-        if ahead.iter().all(|climb| climb.expected_end() < needed) {
-            return Ok(optimize::best(first.into_iter().map(|climb| climb.top).collect()));
-        }
-        let tops = ahead.iter().map(|climb| &climb.top.x);
-        let tops = Points::from_rows(self.space.bounds.dim(), tops)?;
-        let ends = self.climb_each(&tops, stopping)?;
-        Ok(optimize::best(ends.into_iter().map(|climb| climb.top).collect()))
-    }
-
-    fn climb_each(&self, starts: &Points, stopping: &Stopping) -> Result<Vec<Climb>> {
-        let climb = |i: usize| {
-            let (mut work, mut values) = (Work::default(), vec![]);
-            let objective = |theta: &[f64], gradient: &mut [f64]| {
-                let value = self.climb(theta, gradient, &mut work).unwrap_or(f64::NAN);
-                values.push(value);
-                value
-            };
-            let top = optimize::maximize(objective, starts.row(i), &self.space.bounds, stopping)?;
-            Ok(Climb::new(top, &values))
+    /// The best end of climbs from `starts`, of which only the best few go on to their end.
+    fn search(&self, starts: &Points, search: &Search) -> Result<Option<Optimum>> {
+        let (stopping, bounds) = (&search.stopping, &self.space.bounds);
+        let objective = || {
+            let mut work = Work::default();
+            move |theta: &[f64], gradient: &mut [f64]| {
+                self.climb(theta, gradient, &mut work).unwrap_or(f64::NAN)
+            }
         };
-        (0..starts.len()).into_par_iter().map(climb).collect()
+        let iterations = FIRST_ITERATIONS.min(stopping.iterations);
+        let first = Stopping { iterations, ..stopping.clone() };
+        let optima = optimize::maximize_each(objective, starts, bounds, &first)?;
+        let values: Vec<f64> = optima.iter().map(|optimum| optimum.value).collect();
+        let ahead = optimize::largest(&values, FINALISTS).into_iter().map(|i| &optima[i].x);
+        let ahead = Points::from_rows(bounds.dim(), ahead)?;
+        Ok(optimize::best(optimize::maximize_each(objective, &ahead, bounds, stopping)?))
     }
 
     /// What replicates of known noise add to the likelihood, which no search sees.
