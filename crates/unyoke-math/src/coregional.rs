@@ -30,7 +30,7 @@ use crate::gp::{Prediction, check_noise, imagined};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
-use crate::simd::{dot, vectorised};
+use crate::simd::{add_multiple, dot, vectorised};
 use rayon::prelude::*;
 use set::FixedSet;
 use std::sync::Arc;
@@ -189,6 +189,8 @@ pub struct Coregional {
 struct Part {
     kernel: Kernel,
     mixing: Matrix,
+    /// B^q_{output of row i, k} for the rows i, for each output k.
+    shares: Vec<Vec<f64>>,
     inputs: Scaled,
 }
 
@@ -271,7 +273,10 @@ impl Coregional {
         let mut parts = Vec::with_capacity(hyper.latents.len());
         for (kernel, latent) in hyper.kernels(family, dim)?.into_iter().zip(&hyper.latents) {
             let inputs = kernel.scale(&points)?;
-            parts.push(Part { kernel, mixing: latent.mixing(), inputs });
+            let mixing = latent.mixing();
+            let share = |k: usize| outputs.iter().map(|&output| mixing.get(output, k)).collect();
+            let shares = (0..hyper.outputs()).map(share).collect();
+            parts.push(Part { kernel, mixing, shares, inputs });
         }
         let covariance = prior_covariance(&parts, &outputs, &noises);
         let factor = Arc::new(Cholesky::with_jitter_unit(&covariance, jitter_unit(hyper, data))?);
@@ -339,6 +344,8 @@ impl Coregional {
         Arc::make_mut(&mut self.factor).append(&row, self.prior.get(k, k) + noise)?;
         for (part, seen) in self.parts.iter_mut().zip(&seen) {
             part.inputs.push(&seen.scaled);
+            let mixing = part.mixing.col(k);
+            part.shares.iter_mut().zip(mixing).for_each(|(shares, share)| shares.push(*share));
         }
         self.outputs.push(k);
         self.residuals.push(value - self.means[k]);
@@ -450,11 +457,10 @@ impl Coregional {
             }
         }
         for (part, seen) in self.parts.iter().zip(&query.seen) {
-            let weight = |(i, &output): (usize, &usize)| {
-                let mixing = part.mixing.col(output);
-                mixing.iter().enumerate().map(|(k, b)| b * whitened.get(i, k)).sum()
-            };
-            let weights: Vec<f64> = self.outputs.iter().enumerate().map(weight).collect();
+            let mut weights = vec![0.0; self.len()];
+            for (k, shares) in part.shares.iter().enumerate() {
+                add_products(&mut weights, shares, whitened.col(k));
+            }
             part.inputs.add_gradient(&part.kernel, &seen.scaled, &seen.slopes, &weights, gradient);
         }
     }
@@ -551,12 +557,7 @@ impl Coregional {
 
     /// B^q_{output of row i, k} αᵢ: the weights of k_q(X, x) in the mean of output k.
     fn mean_weights(&self, part: &Part, k: usize) -> Vec<f64> {
-        let mixing = part.mixing.col(k);
-        self.outputs
-            .iter()
-            .zip(&self.alpha)
-            .map(|(&output, alpha)| mixing[output] * alpha)
-            .collect()
+        part.shares[k].iter().zip(&self.alpha).map(|(share, alpha)| share * alpha).collect()
     }
 
     /// Looks at `x` through each latent process.
@@ -581,12 +582,7 @@ impl Coregional {
     fn cross(&self, seen: &[Seen], k: usize, out: &mut [f64]) {
         out.fill(0.0);
         for (part, seen) in self.parts.iter().zip(seen) {
-            let mixing = part.mixing.col(k);
-            for ((c, &output), covariance) in
-                out.iter_mut().zip(&self.outputs).zip(&seen.covariances)
-            {
-                *c += mixing[output] * covariance;
-            }
+            add_products(out, &part.shares[k], &seen.covariances);
         }
     }
 
@@ -692,13 +688,13 @@ fn reshape(matrix: &mut Matrix, rows: usize, cols: usize) {
     }
 }
 
-/// `sum ← sum + factor · terms`.
-fn add_multiple(sum: &mut [f64], factor: f64, terms: &[f64]) {
+/// `sumᵢ ← sumᵢ + aᵢ bᵢ`.
+fn add_products(sum: &mut [f64], a: &[f64], b: &[f64]) {
     vectorised(
         #[inline(always)]
         || {
-            for (s, t) in sum.iter_mut().zip(terms) {
-                *s = factor.mul_add(*t, *s);
+            for ((s, a), b) in sum.iter_mut().zip(a).zip(b) {
+                *s = a.mul_add(*b, *s);
             }
         },
     );

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, check_positive, check_shape};
 use crate::gamma::Gamma;
 use crate::gp::{self, Gp};
 use crate::kernel::{Family, Kernel, Scaled};
-use crate::linalg::{Cholesky, Matrix};
+use crate::linalg::{Cholesky, Inverse, Matrix};
 use crate::optimize::{self, Bounds, Optimum, Stopping};
 use crate::points::Points;
 use crate::prior::Prior;
@@ -234,7 +234,9 @@ impl Model {
     pub fn log_posterior(&self, data: &Data, hyper: &Hyper) -> Result<LogPosterior> {
         self.check_lengthscales(data, hyper)?;
         check_noise(hyper.noise, data)?;
-        Terms::new(self, data, hyper.clone())?.with_gradient(self, data)
+        let mut work = Work::default();
+        let terms = Terms::new(self, data, hyper.clone(), (Wanted::Gradient, &mut work))?;
+        terms.with_gradient(self, data)
     }
 
     /// Finds the most probable hyper-parameters.
@@ -295,7 +297,9 @@ impl Model {
         };
         let optima = self.climb_each(&space, data, &starts, &search.stopping)?;
         let theta = optimize::best(optima).map_or_else(Vec::new, |optimum| optimum.x);
-        let terms = Terms::new(self, data, space.hyper(&theta, self))?;
+        let mut work = Work::default();
+        let all = (Wanted::Value, &mut work);
+        let terms = Terms::new(self, data, space.hyper(&theta, self), all)?;
         let log_posterior = terms.value() + known_replicates(data);
         Ok(Fit { log_posterior, hyper: terms.hyper })
     }
@@ -309,7 +313,9 @@ impl Model {
         search: &Search,
     ) -> Result<Points> {
         let raw = space.raw_points(self, search)?;
-        let values: Vec<f64> = raw.rows().map(|theta| self.value(space, data, theta)).collect();
+        let mut work = Work::default();
+        let value = |theta: &[f64]| self.value(space, data, theta, &mut work);
+        let values: Vec<f64> = raw.rows().map(value).collect();
         let mut starts = Points::new(raw.dim());
         if let Some(warm) = warm {
             starts.push(&space.theta(warm, self))?;
@@ -342,7 +348,9 @@ impl Model {
                 tops.push(&top.x)?;
             }
         }
-        let values: Vec<f64> = tops.rows().map(|theta| self.value(space, data, theta)).collect();
+        let mut work = Work::default();
+        let value = |theta: &[f64]| self.value(space, data, theta, &mut work);
+        let values: Vec<f64> = tops.rows().map(value).collect();
         let order = optimize::largest(&values, tops.len());
         let best = order.first().map_or(f64::NAN, |first| values[*first]);
         let is_likely = |i: &usize| *i == order[0] || values[*i] > best - LIKELY;
@@ -357,16 +365,18 @@ impl Model {
         stopping: &Stopping,
     ) -> Result<Vec<Optimum>> {
         let objective = || {
-            |theta: &[f64], gradient: &mut [f64]| {
-                self.log_space_gradient(data, space, theta, gradient).unwrap_or(f64::NAN)
+            let mut work = Work::default();
+            move |theta: &[f64], gradient: &mut [f64]| {
+                let found = self.log_space_gradient(data, space, theta, gradient, &mut work);
+                found.unwrap_or(f64::NAN)
             }
         };
         optimize::maximize_each(objective, starts, &space.bounds, stopping)
     }
 
     /// The log posterior; not a number where there is none.
-    fn value(&self, space: &LogSpace, data: &Data, theta: &[f64]) -> f64 {
-        let terms = Terms::new(self, data, space.hyper(theta, self));
+    fn value(&self, space: &LogSpace, data: &Data, theta: &[f64], work: &mut Work) -> f64 {
+        let terms = Terms::new(self, data, space.hyper(theta, self), (Wanted::Value, work));
         terms.map_or(f64::NAN, |terms| terms.value())
     }
 
@@ -376,8 +386,10 @@ impl Model {
         space: &LogSpace,
         theta: &[f64],
         gradient: &mut [f64],
+        work: &mut Work,
     ) -> Result<f64> {
-        let terms = Terms::new(self, data, space.hyper(theta, self))?;
+        let all = (Wanted::Gradient, work);
+        let terms = Terms::new(self, data, space.hyper(theta, self), all)?;
         let (hyper, value) = (terms.hyper.clone(), terms.value());
         let posterior = terms.with_gradient(self, data)?;
         // d/dlog θ = θ d/dθ.
@@ -462,32 +474,57 @@ impl Model {
     }
 }
 
+/// What is computed of a likelihood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Its value.
+    Value,
+    /// Its gradient too.
+    Gradient,
+}
+
+/// What evaluations of a likelihood compute, in memory that the next one uses again: getting so much from
+/// the system each time takes longer than filling it.
+#[derive(Default)]
+struct Work {
+    /// Of the pairs of rows i > j, ordered by j, then i: distances where there is one length scale,
+    /// covariances, and their slopes where gradients are wanted.
+    distances: Vec<f64>,
+    covariances: Vec<f64>,
+    slopes: Vec<f64>,
+    matrix: Matrix,
+    factor: Cholesky,
+    inverse: Inverse,
+    alpha: Vec<f64>,
+}
+
 /// The log likelihood with the intermediate results that its gradient needs.
-struct Terms {
+struct Terms<'a> {
     hyper: Hyper,
     prior: f64,
     /// Without [`known_replicates`].
     likelihood: f64,
     inputs: Scaled,
     kernel: Kernel,
-    pairs: Vec<f64>,
-    slopes: Vec<f64>,
-    factor: Cholesky,
     residuals: Vec<f64>,
-    alpha: Vec<f64>,
+    work: &'a mut Work,
 }
 
-impl Terms {
+impl<'a> Terms<'a> {
     /// Likelihood and prior at `hyper`; a fitted mean is replaced by the best one.
-    fn new(model: &Model, data: &Data, mut hyper: Hyper) -> Result<Self> {
+    fn new(
+        model: &Model,
+        data: &Data,
+        mut hyper: Hyper,
+        (wanted, work): (Wanted, &'a mut Work),
+    ) -> Result<Self> {
         let kernel = hyper.kernel(model.family, data.points().dim())?;
         let inputs = kernel.scale(data.points())?;
-        let pairs = inputs.pair_distances();
-        let (mut covariances, mut slopes) = (pairs.clone(), vec![0.0; pairs.len()]);
-        model.family.values_and_slopes(hyper.outputscale, &mut covariances, &mut slopes);
-        let factor = factorise(&covariances, hyper.outputscale, hyper.noise, data)?;
-        let mut alpha = data.values().to_vec();
-        factor.solve(&mut alpha);
+        work.fill(model.family, &inputs, &hyper, wanted);
+        work.factorise(&hyper, data)?;
+        let Work { factor, alpha, .. } = &mut *work;
+        data.values().clone_into(alpha);
+        factor.solve(alpha);
         if model.mean == Mean::Fitted && !data.is_empty() {
             let mut ones = vec![1.0; data.len()];
             factor.solve(&mut ones);
@@ -495,25 +532,14 @@ impl Terms {
         }
         let residuals: Vec<f64> = data.values().iter().map(|y| y - hyper.mean).collect();
         alpha.copy_from_slice(&residuals);
-        factor.solve(&mut alpha);
+        factor.solve(alpha);
         let likelihood = -0.5
-            * (dot(&residuals, &alpha)
+            * (dot(&residuals, alpha)
                 + factor.log_determinant()
                 + data.len() as f64 * LN_TAU
                 + replicate_term(data, hyper.noise));
         let prior = model.log_prior(&hyper);
-        Ok(Self {
-            hyper,
-            prior,
-            likelihood,
-            inputs,
-            kernel,
-            pairs,
-            slopes,
-            factor,
-            residuals,
-            alpha,
-        })
+        Ok(Self { hyper, prior, likelihood, inputs, kernel, residuals, work })
     }
 
     fn value(&self) -> f64 {
@@ -521,23 +547,31 @@ impl Terms {
     }
 
     /// ∂/∂θ log p(y | X, θ) = ½ tr(W ∂K/∂θ) with W = α αᵀ − K⁻¹, plus the priors' derivatives.
-    fn with_gradient(mut self, model: &Model, data: &Data) -> Result<LogPosterior> {
+    /// Only where it was wanted from the beginning.
+    fn with_gradient(self, model: &Model, data: &Data) -> Result<LogPosterior> {
         let Hyper { outputscale, noise, .. } = self.hyper;
-        let inverse = self.factor.inverse_lower();
+        let Work { distances, slopes, factor, inverse, alpha, .. } = &mut *self.work;
+        let inverse = inverse.compute(factor);
         let (mut noise_trace, mut known_trace) = (0.0, 0.0);
         for (i, known) in data.known_noise().iter().enumerate() {
-            let diagonal = self.alpha[i].powi(2) - inverse.get(i, i);
+            let diagonal = alpha[i].powi(2) - inverse.get(i, i);
             match known {
                 None => noise_trace += diagonal / data.counts()[i],
                 Some(variance) => known_trace += diagonal * variance,
             }
         }
         // tr(W (K − noise)) needs no pass over the pairs: tr(W K) = rᵀα − n.
-        let kernel_trace = dot(&self.residuals, &self.alpha)
-            - data.len() as f64
-            - noise * noise_trace
-            - known_trace;
-        let mut lengthscales = self.lengthscale_gradient(&inverse);
+        let kernel_trace =
+            dot(&self.residuals, alpha) - data.len() as f64 - noise * noise_trace - known_trace;
+        weigh(slopes, alpha, inverse);
+        let mut lengthscales = match self.hyper.lengthscales.as_slice() {
+            [shared] => vec![-2.0 * dot(slopes, distances) / shared],
+            each => {
+                let sum = |d: usize| self.inputs.weighted_pair_squares(d, slopes);
+                let scales = self.kernel.inverse_lengthscales();
+                (0..each.len()).map(|d| -2.0 * sum(d) * scales[d]).collect()
+            }
+        };
         model.add_lengthscale_prior(&self.hyper.lengthscales, &mut lengthscales);
         let derivative =
             |prior: Option<Prior>, at: f64| prior.map_or(0.0, |p| p.log_density_derivative(at));
@@ -548,49 +582,59 @@ impl Terms {
             noise: 0.5 * noise_trace
                 + replicate_derivative(data, noise)
                 + derivative(model.noise_prior().map(Prior::from), noise),
-            mean: self.alpha.iter().sum(),
+            mean: alpha.iter().sum(),
         };
         let likelihood = self.likelihood + known_replicates(data);
         Ok(LogPosterior { likelihood, prior: self.prior, gradient })
     }
+}
 
-    /// ½ tr(W ∂K/∂ℓ): pair (i, j) counts twice, and ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d.
-    fn lengthscale_gradient(&mut self, inverse: &Matrix) -> Vec<f64> {
-        let n = self.alpha.len();
-        let mut rest = &mut self.slopes[..];
-        for j in 0..n {
-            let (column, tail) = rest.split_at_mut(n - j - 1);
-            let (alpha, inverse) = (&self.alpha[j + 1..], &inverse.col(j)[j + 1..]);
-            for ((slope, a), k) in column.iter_mut().zip(alpha).zip(inverse) {
-                *slope *= a * self.alpha[j] - k;
+impl Work {
+    fn fill(&mut self, family: Family, inputs: &Scaled, hyper: &Hyper, wanted: Wanted) {
+        let Self { distances, covariances, slopes, .. } = self;
+        inputs.pair_distances_into(covariances);
+        match wanted {
+            Wanted::Value => family.values(hyper.outputscale, covariances),
+            Wanted::Gradient => {
+                if hyper.lengthscales.len() == 1 {
+                    distances.clone_from(covariances);
+                }
+                slopes.resize(covariances.len(), 0.0);
+                family.values_and_slopes(hyper.outputscale, covariances, slopes);
             }
+        }
+    }
+
+    /// The factor of K = k(X, X) + the noise of each row, from the covariances of the pairs.
+    fn factorise(&mut self, hyper: &Hyper, data: &Data) -> Result<()> {
+        let n = data.len();
+        self.matrix.reshape(n, n);
+        let mut rest = &self.covariances[..];
+        for j in 0..n {
+            let (column, tail) = rest.split_at(n - j - 1);
+            let target = &mut self.matrix.col_mut(j)[j..];
+            target[0] = hyper.outputscale + data.noise(j, hyper.noise);
+            target[1..].copy_from_slice(column);
             rest = tail;
         }
-        match self.hyper.lengthscales.as_slice() {
-            [shared] => vec![-2.0 * dot(&self.slopes, &self.pairs) / shared],
-            each => {
-                let inputs = &self.inputs;
-                let sum = |d: usize| inputs.weighted_pair_squares(d, &self.slopes);
-                let scales = self.kernel.inverse_lengthscales();
-                (0..each.len()).map(|d| -2.0 * sum(d) * scales[d]).collect()
-            }
-        }
+        let unit = gp::jitter_unit(&self.matrix, hyper.outputscale, data);
+        self.factor.replace(&self.matrix, unit)
     }
 }
 
-/// The factor of K = k(X, X) + the noise of each row, from the covariances of the pairs i > j.
-fn factorise(pairs: &[f64], variance: f64, noise: f64, data: &Data) -> Result<Cholesky> {
-    let n = data.len();
-    let mut k = Matrix::zeros(n, n);
-    let mut rest = pairs;
+/// Multiplies the slope of each pair by W_ij, so that their sums are ½ tr(W ∂K/∂ℓ): a pair counts twice,
+/// and ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d.
+fn weigh(slopes: &mut [f64], alpha: &[f64], inverse: &Matrix) {
+    let n = alpha.len();
+    let mut rest = slopes;
     for j in 0..n {
-        let (column, tail) = rest.split_at(n - j - 1);
-        let target = &mut k.col_mut(j)[j..];
-        target[0] = variance + data.noise(j, noise);
-        target[1..].copy_from_slice(column);
+        let (column, tail) = rest.split_at_mut(n - j - 1);
+        let below = alpha[j + 1..].iter().zip(&inverse.col(j)[j + 1..]);
+        for (slope, (a, k)) in column.iter_mut().zip(below) {
+            *slope *= a * alpha[j] - k;
+        }
         rest = tail;
     }
-    gp::factorise(&k, variance, data)
 }
 
 /// Logarithm of the geometric mean.

@@ -100,7 +100,8 @@ impl Gp {
         for (i, noise) in noises.iter().enumerate() {
             covariance.col_mut(i)[i] += noise;
         }
-        let factor = Arc::new(factorise(&covariance, kernel.variance(), data)?);
+        let unit = jitter_unit(&covariance, kernel.variance(), data);
+        let factor = Arc::new(Cholesky::with_jitter_unit(&covariance, unit)?);
         let residuals: Vec<f64> = data.values().iter().map(|y| y - mean).collect();
         let mut gp = Self { kernel, mean, noise, inputs, residuals, noises, factor, alpha: vec![] };
         gp.update_alpha();
@@ -642,13 +643,13 @@ impl Fantasies<'_> {
     }
 }
 
-/// The factor of a covariance matrix over the rows of `data`. Jitter is relative to its diagonal,
-/// or, since known noise may be of any size, to the variance of the kernel.
-pub(crate) fn factorise(covariance: &Matrix, variance: f64, data: &Data) -> Result<Cholesky> {
-    if data.known_noise().iter().any(Option::is_some) {
-        return Cholesky::with_jitter_unit(covariance, variance);
+/// What jitter of a covariance matrix over the rows of `data` is relative to: its diagonal, or, since
+/// known noise may be of any size, the variance of the kernel.
+pub(crate) fn jitter_unit(covariance: &Matrix, variance: f64, data: &Data) -> f64 {
+    match data.known_noise().iter().any(Option::is_some) {
+        true => variance,
+        false => covariance.mean_diagonal(),
     }
-    Cholesky::new(covariance)
 }
 
 pub(crate) fn check_noise(value: f64) -> Result<()> {

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
-use crate::simd::{exp, vectorised, weighted_squares};
+use crate::simd::{exp, vectorised, weighted_gaps, weighted_squares};
 use std::ops::Range;
 
 /// Shape of a covariance function.
@@ -285,18 +285,17 @@ impl Scaled {
     }
 
     /// r² of every pair i > j, ordered by j, then i.
-    pub(crate) fn pair_distances(&self) -> Vec<f64> {
-        let mut r2 = vec![0.0; self.len * self.len.saturating_sub(1) / 2];
+    pub(crate) fn pair_distances_into(&self, r2: &mut Vec<f64>) {
+        r2.resize(self.len * self.len.saturating_sub(1) / 2, 0.0);
         let mut rest = &mut r2[..];
         for j in 0..self.len {
             let (column, tail) = rest.split_at_mut(self.len - j - 1);
             self.squared_distances(&self.point(j), j + 1..self.len, column);
             rest = tail;
         }
-        r2
     }
 
-    /// Σ over pairs i > j of w_ij (z_id − z_jd)², the pairs ordered as in `pair_distances`.
+    /// Σ over pairs i > j of w_ij (z_id − z_jd)², the pairs ordered as in `pair_distances_into`.
     pub(crate) fn weighted_pair_squares(&self, d: usize, weights: &[f64]) -> f64 {
         let column = &self.columns[d];
         let mut rest = weights;
@@ -349,9 +348,9 @@ impl Scaled {
         weights: &[f64],
         gradient: &mut [f64],
     ) {
+        let weighted: Vec<f64> = slopes.iter().zip(weights).map(|(slope, w)| w * slope).collect();
         for (d, column) in self.columns.iter().enumerate() {
-            let terms = column.iter().zip(slopes).zip(weights);
-            let sum: f64 = terms.map(|((v, slope), w)| w * slope * (z[d] - v)).sum();
+            let sum = weighted_gaps(column, z[d], &weighted);
             gradient[d] += 2.0 * kernel.inverse_lengthscales[d] * sum;
         }
     }

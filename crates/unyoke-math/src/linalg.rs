@@ -4,14 +4,21 @@
 //! a covariance matrix that can grow row by row.
 
 use crate::error::{Error, Result, check_shape};
+use crate::simd::{four_dots, subtract_four};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::BlockStructure;
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
+use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par};
+use std::ops::Range;
 
 /// Relative jitters tried in turn when a covariance matrix is not numerically positive definite.
 const JITTERS: [f64; 10] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4];
+
+/// Columns of the factor that are taken at a time where there is one right-hand side: with 300 rows that takes
+/// two thirds of the time of products of blocks (`docs/performance.md`).
+const AT_ONCE: usize = 4;
 
 /// A matrix in column-major order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +29,12 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// Gives the matrix a shape in the memory it has. What its entries are is unspecified.
+    pub(crate) fn reshape(&mut self, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.data.resize(rows * cols, 0.0);
+    }
+
     /// All entries zero.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { rows, cols, data: vec![0.0; rows * cols] }
@@ -57,6 +70,11 @@ impl Matrix {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
     }
 
+    /// The mean of the diagonal of a square matrix.
+    pub(crate) fn mean_diagonal(&self) -> f64 {
+        (0..self.rows).map(|i| self.get(i, i)).sum::<f64>() / self.rows.max(1) as f64
+    }
+
     /// `out = selfᵀ v`.
     pub fn transpose_mul_vec(&self, v: &[f64], out: &mut [f64]) {
         let (rows, cols) = (self.rows, self.cols);
@@ -65,19 +83,6 @@ impl Matrix {
             Accum::Replace,
             self.view().transpose(),
             MatRef::from_column_major_slice(v, rows, 1),
-            1.0,
-            Par::Seq,
-        );
-    }
-
-    /// `out = self v`.
-    pub fn mul_vec(&self, v: &[f64], out: &mut [f64]) {
-        let (rows, cols) = (self.rows, self.cols);
-        matmul::matmul(
-            MatMut::from_column_major_slice_mut(out, rows, 1),
-            Accum::Replace,
-            self.view(),
-            MatRef::from_column_major_slice(v, cols, 1),
             1.0,
             Par::Seq,
         );
@@ -115,26 +120,32 @@ impl Cholesky {
     /// from 1e-12 by tens to 1e-4. What was needed is told by [`Cholesky::jitter`].
     pub fn new(a: &Matrix) -> Result<Self> {
         check_shape("columns of a square matrix", a.rows, a.cols)?;
-        let order = a.rows;
-        let mean_diagonal = (0..order).map(|i| a.get(i, i)).sum::<f64>() / order.max(1) as f64;
-        Self::with_jitter_unit(a, mean_diagonal)
+        Self::with_jitter_unit(a, a.mean_diagonal())
     }
 
     /// As [`Cholesky::new`], with multiples relative to `unit` instead of the mean diagonal: where
     /// some diagonal entries are huge, their mean would drown the others.
     pub fn with_jitter_unit(a: &Matrix, unit: f64) -> Result<Self> {
+        let mut factor = Self::default();
+        factor.replace(a, unit)?;
+        Ok(factor)
+    }
+
+    /// As [`Cholesky::with_jitter_unit`], in the memory of this factor, which is of no use where that
+    /// fails.
+    pub(crate) fn replace(&mut self, a: &Matrix, unit: f64) -> Result<()> {
         check_shape("columns of a square matrix", a.rows, a.cols)?;
         let order = a.rows;
+        (self.order, self.stride) = (order, order);
         let mut pivot = 0;
         for jitter in JITTERS {
-            let mut data = a.data.clone();
+            self.data.clone_from(&a.data);
             for i in 0..order {
-                data[i * order + i] += jitter * unit;
+                self.data[i * order + i] += jitter * unit;
             }
-            match factor_in_place(&mut data, order) {
-                Ok(()) => {
-                    return Ok(Self { order, stride: order, data, jitter: jitter * unit });
-                }
+            self.jitter = jitter * unit;
+            match factor_in_place(&mut self.data, order) {
+                Ok(()) => return Ok(()),
                 Err(index) => pivot = index,
             }
         }
@@ -189,20 +200,21 @@ impl Cholesky {
 
     /// `rhs ← L⁻¹ rhs` for one right-hand side.
     pub fn solve_lower(&self, rhs: &mut [f64]) {
-        let view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
-        triangular_solve::solve_lower_triangular_in_place(self.view(), view, Par::Seq);
+        self.blocks().for_each(|block| self.step_forward(block, rhs));
     }
 
     /// `rhs ← L⁻ᵀ rhs` for one right-hand side.
     pub fn solve_upper(&self, rhs: &mut [f64]) {
-        let view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
-        triangular_solve::solve_upper_triangular_in_place(self.view().transpose(), view, Par::Seq);
+        self.blocks().rev().for_each(|block| self.step_backward(block, rhs));
     }
 
-    /// `rhs ← A⁻¹ rhs` for one right-hand side.
+    /// `rhs ← A⁻¹ rhs` for one right-hand side, by products of blocks: fits, which hardly notice the time,
+    /// may end elsewhere by a rounding error.
     pub fn solve(&self, rhs: &mut [f64]) {
-        self.solve_lower(rhs);
-        self.solve_upper(rhs);
+        let mut view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
+        let upper = self.view().transpose();
+        triangular_solve::solve_lower_triangular_in_place(self.view(), view.rb_mut(), Par::Seq);
+        triangular_solve::solve_upper_triangular_in_place(upper, view, Par::Seq);
     }
 
     /// `rhs ← L⁻¹ rhs`, column by column.
@@ -212,18 +224,63 @@ impl Cholesky {
 
     /// `rhs ← L⁻ᵀ rhs`, column by column.
     pub fn solve_upper_many(&self, rhs: &mut Matrix) {
+        if rhs.cols <= 2 {
+            return (0..rhs.cols).for_each(|k| self.solve_upper(rhs.col_mut(k)));
+        }
         let upper = self.view().transpose();
         triangular_solve::solve_upper_triangular_in_place(upper, rhs.view_mut(), Par::Seq);
     }
 
+    /// Forward substitution through the columns of L in `block`: x₀ to x_end are final afterwards, and what
+    /// they mean to the rest is subtracted there.
+    fn step_forward(&self, block: Range<usize>, x: &mut [f64]) {
+        let Range { start, end } = block;
+        for j in start..end {
+            let known: f64 = (start..j).map(|i| self.get(j, i) * x[i]).sum();
+            x[j] = (x[j] - known) / self.get(j, j);
+        }
+        let (done, rest) = x.split_at_mut(end);
+        if let [.., a, b, c, d] = *done
+            && !rest.is_empty()
+        {
+            subtract_four(rest, self.columns_below(start, end), [a, b, c, d]);
+        }
+    }
+
+    /// Backward substitution through the columns of L in `block`, once what comes after it is final.
+    fn step_backward(&self, block: Range<usize>, x: &mut [f64]) {
+        let Range { start, end } = block;
+        let (x, done) = x.split_at_mut(end);
+        if !done.is_empty() {
+            let sums = four_dots(self.columns_below(start, end), done);
+            x[start..].iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
+        }
+        for j in (start..end).rev() {
+            let known: f64 = (j + 1..end).map(|i| self.get(i, j) * x[i]).sum();
+            x[j] = (x[j] - known) / self.get(j, j);
+        }
+    }
+
+    /// The columns in blocks of [`AT_ONCE`]; only the last may have fewer.
+    fn blocks(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
+        let order = self.order;
+        let blocks = 0..order.div_ceil(AT_ONCE);
+        blocks.map(move |i| i * AT_ONCE..((i + 1) * AT_ONCE).min(order))
+    }
+
+    /// Columns of L from `start` on, their rows from `end` on.
+    fn columns_below(&self, start: usize, end: usize) -> [&[f64]; AT_ONCE] {
+        std::array::from_fn(|c| {
+            let column = (start + c) * self.stride;
+            &self.data[column + end..column + self.order]
+        })
+    }
+
     /// The lower triangle of A⁻¹; what stands above the diagonal is unspecified.
     pub fn inverse_lower(&self) -> Matrix {
-        let n = self.order;
-        let mut inverse = Matrix::zeros(n, n);
-        let mut memory = MemBuffer::new(llt::inverse::inverse_scratch::<f64>(n, Par::Seq));
-        let stack = MemStack::new(&mut memory);
-        llt::inverse::inverse(inverse.view_mut(), self.view(), Par::Seq, stack);
-        inverse
+        let mut inverse = Inverse::default();
+        inverse.compute(self);
+        inverse.matrix
     }
 
     /// The diagonal of A⁻¹, in half the time of all of it: squared columns of L⁻¹.
@@ -275,6 +332,31 @@ impl Cholesky {
         }
         self.data = data;
         self.stride = stride;
+    }
+}
+
+/// The inverse of a matrix, computed again and again in the same memory.
+#[derive(Default)]
+pub(crate) struct Inverse {
+    matrix: Matrix,
+    memory: Option<MemBuffer>,
+}
+
+impl Inverse {
+    /// The lower triangle of A⁻¹ for A = L Lᵀ; what stands above the diagonal is unspecified.
+    pub(crate) fn compute(&mut self, factor: &Cholesky) -> &Matrix {
+        let n = factor.order;
+        let memory = match &mut self.memory {
+            Some(memory) if self.matrix.rows == n => memory,
+            none => {
+                self.matrix = Matrix::zeros(n, n);
+                let needed = llt::inverse::inverse_scratch::<f64>(n, Par::Seq);
+                none.insert(MemBuffer::new(needed))
+            }
+        };
+        let stack = MemStack::new(memory);
+        llt::inverse::inverse(self.matrix.view_mut(), factor.view(), Par::Seq, stack);
+        &self.matrix
     }
 }
 

@@ -193,6 +193,48 @@ fn a_wider_search_finds_little_more() {
     assert!(short[5] < 0.05 && short[7] < 1.0, "{short:?}");
 }
 
+/// Problems with the log posterior of the joint fit where it was preferred.
+const RECORDED: [(f64, usize, usize, u64, Option<f64>); 24] = [
+    (0.0, 20, 10, 50, None),
+    (0.0, 20, 10, 51, None),
+    (0.0, 20, 10, 52, None),
+    (0.0, 20, 10, 53, None),
+    (0.0, 20, 10, 54, None),
+    (0.0, 20, 10, 55, None),
+    (0.4, 30, 12, 50, Some(-43.11664)),
+    (0.4, 30, 12, 51, None),
+    (0.4, 30, 12, 52, None),
+    (0.4, 30, 12, 53, None),
+    (0.4, 30, 12, 54, None),
+    (0.4, 30, 12, 55, None),
+    (0.8, 40, 15, 50, None),
+    (0.8, 40, 15, 51, Some(-0.61778)),
+    (0.8, 40, 15, 52, Some(-42.44836)),
+    (0.8, 40, 15, 53, Some(-47.25148)),
+    (0.8, 40, 15, 54, None),
+    (0.8, 40, 15, 55, Some(-16.32259)),
+    (-0.95, 25, 12, 50, None),
+    (-0.95, 25, 12, 51, Some(-15.60783)),
+    (-0.95, 25, 12, 52, None),
+    (-0.95, 25, 12, 53, Some(-41.87041)),
+    (-0.95, 25, 12, 54, Some(-42.00830)),
+    (-0.95, 25, 12, 55, Some(-27.88300)),
+];
+
+#[test]
+fn no_choice_changes_and_no_fit_is_less_probable_than_recorded() {
+    let mut lower = vec![];
+    for (correlation, cheap, expensive, seed, recorded) in RECORDED {
+        let fit = fitted(&noisy(), &drawn(correlation, cheap, expensive, seed));
+        assert_eq!(fit.is_preferred(), recorded.is_some(), "{correlation} {seed}: {fit:?}");
+        lower.extend(recorded.map(|recorded| recorded - fit.log_posterior));
+    }
+    // Where climbs end before they are at the top, rounding decides on the last hundredths.
+    lower.sort_by(f64::total_cmp);
+    let median = lower[lower.len() / 2];
+    assert!(median < 1e-4 && lower[lower.len() - 1] < 0.3, "{lower:?}");
+}
+
 #[test]
 fn the_number_of_threads_does_not_matter() {
     let data = drawn(0.8, 20, 10, 3);

@@ -5,10 +5,12 @@
 //! ```
 //!
 //! Prints a row per case whose name contains the filter: least and median processor time over the
-//! repeats, all threads together (Linux only), then the measurement and the gain. Two builds that search alike
+//! repeats, all threads together (Linux only), the least time by the clock, the most memory that the process had so
+//! far, then the measurement and the gain. The cases called `growth` show how times grow with the number of values. Two builds that search alike
 //! print the same gains; build both, then run them in turns.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+use std::time::Instant;
 use unyoke::{Algorithm, Config, Design, Discretisation, Measurement, Output, Problem, Study};
 use unyoke_math::sobol;
 
@@ -20,6 +22,13 @@ fn processor_seconds() -> f64 {
         text.split_whitespace().next().unwrap().parse::<f64>().unwrap()
     };
     1e-9 * tasks.map(nanoseconds).sum::<f64>()
+}
+
+/// The most memory that this process has had, in megabytes.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1e3
 }
 
 fn problem(dim: usize, objectives: usize) -> Problem {
@@ -65,12 +74,12 @@ fn constrained() -> Problem {
 }
 
 struct Case {
-    name: &'static str,
+    name: String,
     make: Box<dyn Fn() -> Study>,
 }
 
-fn case(name: &'static str, make: impl Fn() -> Study + 'static) -> Case {
-    Case { name, make: Box::new(make) }
+fn case(name: impl Into<String>, make: impl Fn() -> Study + 'static) -> Case {
+    Case { name: name.into(), make: Box::new(make) }
 }
 
 fn with(algorithm: Algorithm) -> Config {
@@ -102,18 +111,32 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// So many values of each of two objectives of four parameters.
+fn growth() -> Vec<Case> {
+    let mut cases = vec![];
+    for count in [10, 20, 50, 100, 200, 500, 1000, 2000, 5000] {
+        for (name, algorithm) in [("c-mokg", Algorithm::CMokg), ("default", Algorithm::default())] {
+            let make = move || study(problem(4, 2), &[count; 2], with(algorithm));
+            cases.push(case(format!("growth {name} D4 2x{count}"), make));
+        }
+    }
+    cases
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filter = arguments.first().map_or("", |text| text);
     let repeats: usize = arguments.get(1).map_or(1, |text| text.parse().unwrap());
-    for Case { name, make } in cases().into_iter().filter(|case| case.name.contains(filter)) {
-        let mut times = vec![];
+    let all = cases().into_iter().chain(growth());
+    for Case { name, make } in all.filter(|case| case.name.contains(filter)) {
+        let (mut times, mut by_clock) = (vec![], f64::INFINITY);
         let mut last = None;
         for _ in 0..repeats {
             // Another one each time: a study remembers its models.
             let study = make();
-            let start = processor_seconds();
+            let (start, clock) = (processor_seconds(), Instant::now());
             last = Some(study.suggest().unwrap());
+            by_clock = by_clock.min(1e3 * clock.elapsed().as_secs_f64());
             times.push(1e3 * (processor_seconds() - start));
         }
         times.sort_by(f64::total_cmp);
@@ -122,7 +145,8 @@ fn main() {
         let gains: Vec<String> =
             suggestion.options.iter().map(|row| format!("{:.12}", row.log_gain)).collect();
         println!(
-            "{name:24} {least:9.1} ms {median:9.1} ms  {} {}",
+            "{name:26} {least:9.1} ms {median:9.1} ms {by_clock:9.1} ms {:6.0} MB  {} {}",
+            peak_megabytes(),
             suggestion.measurement,
             gains.join(" ")
         );

@@ -25,15 +25,16 @@
 //! gain is about χ² with one degree of freedom where there is no correlation, and exceeds 10 once in
 //! 600 times; `docs/correlated.md` has how often it does, and what the choice is worth.
 
-use super::likelihood::{Rows, Terms};
+use super::likelihood::{Rows, Terms, Work};
 use super::{Hyper, Latent, check_data};
 use crate::data::Data;
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::fit::{
     self, LARGEST_NOISE, LENGTHSCALE_RANGE, Lengthscales, Mean, Noise, OUTPUTSCALE_RANGE, Search,
+    Wanted,
 };
 use crate::kernel::Family;
-use crate::optimize::{self, Bounds, Stopping};
+use crate::optimize::{self, Bounds, Optimum, Stopping};
 use crate::points::Points;
 use crate::prior;
 use crate::sobol;
@@ -127,7 +128,8 @@ impl Model {
         let problem = Problem::new(self, data)?;
         problem.check(hyper)?;
         check_own(hyper)?;
-        let terms = problem.terms(hyper)?;
+        let mut work = Work::default();
+        let terms = problem.terms(hyper, Wanted::Gradient, &mut work)?;
         let prior = problem.prior(&terms.hyper);
         let mut likelihood = terms.with_gradient();
         add(&mut likelihood.gradient, &prior.gradient);
@@ -187,18 +189,8 @@ impl Model {
         for start in problem.starts(&alone, search)? {
             starts.push(&problem.space.theta(&start))?;
         }
-        let objective = || {
-            |theta: &[f64], gradient: &mut [f64]| problem.climb(theta, gradient).unwrap_or(f64::NAN)
-        };
-        let bounds = &problem.space.bounds;
-        let iterations = FIRST_ITERATIONS.min(search.stopping.iterations);
-        let first = Stopping { iterations, ..search.stopping.clone() };
-        let optima = optimize::maximize_each(objective, &starts, bounds, &first)?;
-        let values: Vec<f64> = optima.iter().map(|optimum| optimum.value).collect();
-        let ahead = optimize::largest(&values, FINALISTS).into_iter().map(|i| &optima[i].x);
-        let ahead = Points::from_rows(bounds.dim(), ahead)?;
-        let optima = optimize::maximize_each(objective, &ahead, bounds, &search.stopping)?;
-        let best = optimize::best(optima).map(|optimum| problem.hyper(&optimum.x));
+        let best = problem.search(&starts, search)?;
+        let best = best.map(|optimum| problem.hyper(&optimum.x));
         // Own variances of exactly zero, as the independent fits have, are not in the space searched.
         let candidates = best.into_iter().chain(warm.cloned()).chain([alone]);
         let fits = candidates.filter_map(|hyper| problem.finish(&hyper, independent).ok());
@@ -256,22 +248,45 @@ impl<'a> Problem<'a> {
         hyper.check()
     }
 
-    fn terms(&self, hyper: &Hyper) -> Result<Terms<'_>> {
-        Terms::new(&self.rows, self.family, hyper.clone(), &self.means)
+    fn terms<'b>(&'b self, hyper: &Hyper, wanted: Wanted, work: &'b mut Work) -> Result<Terms<'b>> {
+        Terms::new(&self.rows, self.family, hyper.clone(), &self.means, (wanted, work))
     }
 
     fn hyper(&self, theta: &[f64]) -> Hyper {
         self.space.hyper(theta, &self.outputs)
     }
 
+    /// The best end of climbs from `starts`, of which only the best few go on to their end.
+    fn search(&self, starts: &Points, search: &Search) -> Result<Option<Optimum>> {
+        let (stopping, bounds) = (&search.stopping, &self.space.bounds);
+        let objective = || {
+            let mut work = Work::default();
+            move |theta: &[f64], gradient: &mut [f64]| {
+                self.climb(theta, gradient, &mut work).unwrap_or(f64::NAN)
+            }
+        };
+        let iterations = FIRST_ITERATIONS.min(stopping.iterations);
+        let first = Stopping { iterations, ..stopping.clone() };
+        let optima = optimize::maximize_each(objective, starts, bounds, &first)?;
+        let values: Vec<f64> = optima.iter().map(|optimum| optimum.value).collect();
+        let ahead = optimize::largest(&values, FINALISTS).into_iter().map(|i| &optima[i].x);
+        let ahead = Points::from_rows(bounds.dim(), ahead)?;
+        Ok(optimize::best(optimize::maximize_each(objective, &ahead, bounds, stopping)?))
+    }
+
+    /// What replicates of known noise add to the likelihood, which no search sees.
+    fn known_replicates(&self) -> f64 {
+        self.data.iter().map(fit::known_replicates).sum()
+    }
+
     /// The searched log posterior: without what no hyper-parameter changes.
-    fn value(&self, hyper: &Hyper) -> Result<f64> {
-        let terms = self.terms(hyper)?;
+    fn value(&self, hyper: &Hyper, work: &mut Work) -> Result<f64> {
+        let terms = self.terms(hyper, Wanted::Value, work)?;
         Ok(terms.value + self.prior(&terms.hyper).value)
     }
 
-    fn climb(&self, theta: &[f64], gradient: &mut [f64]) -> Result<f64> {
-        let terms = self.terms(&self.hyper(theta))?;
+    fn climb(&self, theta: &[f64], gradient: &mut [f64], work: &mut Work) -> Result<f64> {
+        let terms = self.terms(&self.hyper(theta), Wanted::Gradient, work)?;
         let hyper = terms.hyper.clone();
         let prior = self.prior(&hyper);
         let value = terms.value + prior.value;
@@ -282,8 +297,9 @@ impl<'a> Problem<'a> {
     }
 
     fn finish(&self, hyper: &Hyper, independent: &[fit::Fit]) -> Result<Fit> {
-        let terms = self.terms(hyper)?;
-        let log_posterior = terms.value + terms.known_replicates() + self.prior(&terms.hyper).value;
+        let mut work = Work::default();
+        let terms = self.terms(hyper, Wanted::Value, &mut work)?;
+        let log_posterior = terms.value + self.known_replicates() + self.prior(&terms.hyper).value;
         check_finite("log posterior", &[log_posterior])?;
         let mut hyper = terms.hyper;
         for latent in &mut hyper.latents {
@@ -293,7 +309,8 @@ impl<'a> Problem<'a> {
             }
         }
         let alone: f64 = independent.iter().map(|fit| fit.log_posterior).sum();
-        let gain_by_correlation = self.value(&hyper)? - self.value(&uncorrelated(&hyper))?;
+        let [with, without] = [&hyper, &uncorrelated(&hyper)].map(|at| self.value(at, &mut work));
+        let gain_by_correlation = with? - without?;
         Ok(Fit { hyper, log_posterior, gain: log_posterior - alone, gain_by_correlation })
     }
 
@@ -578,8 +595,9 @@ impl Problem<'_> {
             }
             guesses.push(hyper);
         }
-        let values: Vec<f64> =
-            guesses.iter().map(|guess| self.value(guess).unwrap_or(f64::NAN)).collect();
+        let mut work = Work::default();
+        let value = |guess: &Hyper| self.value(guess, &mut work).unwrap_or(f64::NAN);
+        let values: Vec<f64> = guesses.iter().map(value).collect();
         let mut starts = vec![next_to(alone, &signs[0])];
         let best = optimize::largest(&values, search.restarts.max(1));
         starts.extend(best.into_iter().map(|i| guesses[i].clone()));
@@ -733,20 +751,23 @@ mod tests {
         assert_eq!(dim, 2 * 2 + 3 + 2 * 3 + 2 * 3 + 2);
         let theta: Vec<f64> = (0..dim).map(|_| 0.1 + 0.8 * rng.uniform()).collect();
         let mut gradient = vec![0.0; dim];
-        problem.climb(&theta, &mut gradient).unwrap();
+        let mut work = Work::default();
+        problem.climb(&theta, &mut gradient, &mut work).unwrap();
         for (i, found) in gradient.iter().enumerate() {
-            let at = |h: f64| {
+            let mut at = |h: f64| {
                 let mut moved = theta.clone();
                 moved[i] += h;
-                problem.climb(&moved, &mut vec![0.0; dim]).unwrap()
+                problem.climb(&moved, &mut vec![0.0; dim], &mut work).unwrap()
             };
             let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
             let error = (found - expected).abs();
             assert!(error < 1e-7 * (1.0 + expected.abs()), "{i}: {found} for {expected}");
         }
         let there = problem.hyper(&theta);
-        let (value, again) = (problem.value(&there).unwrap(), problem.space.theta(&there));
-        assert!((problem.value(&problem.hyper(&again)).unwrap() - value).abs() < 1e-10);
+        let (value, again) =
+            (problem.value(&there, &mut work).unwrap(), problem.space.theta(&there));
+        let repeated = problem.value(&problem.hyper(&again), &mut work).unwrap();
+        assert!((repeated - value).abs() < 1e-10);
     }
 
     #[test]

@@ -12,9 +12,11 @@
 use super::{Hyper, Latent, add_multiple, check_data, jitter_unit};
 use crate::data::{Data, LN_TAU};
 use crate::error::{Result, check_shape};
-use crate::fit::{Mean, check_noise, known_replicates, replicate_derivative, replicate_term};
+use crate::fit::{
+    Mean, Wanted, check_noise, known_replicates, replicate_derivative, replicate_term,
+};
 use crate::kernel::{Family, Kernel, Scaled};
-use crate::linalg::{Cholesky, Matrix};
+use crate::linalg::{Cholesky, Inverse, Matrix};
 use crate::points::Points;
 use crate::simd::dot;
 use std::ops::Range;
@@ -33,7 +35,9 @@ impl Hyper {
     pub fn log_likelihood(&self, family: Family, data: &[Data]) -> Result<LogLikelihood> {
         let rows = Rows::new(self.outputs(), data)?;
         let means: Vec<Mean> = self.means.iter().map(|mean| Mean::Fixed(*mean)).collect();
-        Ok(Terms::new(&rows, family, self.clone(), &means)?.with_gradient())
+        let mut work = Work::default();
+        let all = (Wanted::Gradient, &mut work);
+        Ok(Terms::new(&rows, family, self.clone(), &means, all)?.with_gradient())
     }
 }
 
@@ -78,23 +82,58 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A latent process over the pairs of rows i > j, ordered by j, then i.
+/// What evaluations of a likelihood compute, in memory that the next one uses again: getting so much from
+/// the system each time takes longer than filling it.
+#[derive(Default)]
+pub(super) struct Work {
+    latents: Vec<Pairs>,
+    covariance: Matrix,
+    factor: Cholesky,
+    inverse: Inverse,
+    alpha: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// The pairs of rows i > j in the eyes of a latent process, ordered by j, then i.
+#[derive(Default)]
 struct Pairs {
-    kernel: Kernel,
-    inputs: Scaled,
-    mixing: Matrix,
+    /// Where there is one length scale.
     distances: Vec<f64>,
     covariances: Vec<f64>,
+    /// Where gradients are wanted.
     slopes: Vec<f64>,
 }
 
 impl Pairs {
+    fn fill(&mut self, latent: &Process, wanted: Wanted) {
+        latent.inputs.pair_distances_into(&mut self.covariances);
+        let family = latent.kernel.family();
+        match wanted {
+            Wanted::Value => family.values(1.0, &mut self.covariances),
+            Wanted::Gradient => {
+                if latent.shares_lengthscale {
+                    self.distances.clone_from(&self.covariances);
+                }
+                self.slopes.resize(self.covariances.len(), 0.0);
+                family.values_and_slopes(1.0, &mut self.covariances, &mut self.slopes);
+            }
+        }
+    }
+}
+
+/// A latent process and the rows in units of its length scales.
+struct Process {
+    kernel: Kernel,
+    inputs: Scaled,
+    mixing: Matrix,
+    shares_lengthscale: bool,
+}
+
+impl Process {
     fn new(kernel: Kernel, latent: &Latent, rows: &Rows<'_>) -> Result<Self> {
         let inputs = kernel.scale(&rows.points)?;
-        let distances = inputs.pair_distances();
-        let (mut covariances, mut slopes) = (distances.clone(), vec![0.0; distances.len()]);
-        kernel.family().values_and_slopes(1.0, &mut covariances, &mut slopes);
-        Ok(Self { kernel, inputs, mixing: latent.mixing(), distances, covariances, slopes })
+        let shares_lengthscale = latent.lengthscales.len() == 1;
+        Ok(Self { kernel, inputs, mixing: latent.mixing(), shares_lengthscale })
     }
 }
 
@@ -104,9 +143,8 @@ pub(super) struct Terms<'a> {
     pub(super) hyper: Hyper,
     /// Without what replicates of known noise add.
     pub(super) value: f64,
-    pairs: Vec<Pairs>,
-    factor: Cholesky,
-    alpha: Vec<f64>,
+    processes: Vec<Process>,
+    work: &'a mut Work,
 }
 
 impl<'a> Terms<'a> {
@@ -116,6 +154,7 @@ impl<'a> Terms<'a> {
         family: Family,
         mut hyper: Hyper,
         means: &[Mean],
+        (wanted, work): (Wanted, &'a mut Work),
     ) -> Result<Self> {
         hyper.check()?;
         check_shape("prior means", rows.data.len(), means.len())?;
@@ -123,22 +162,27 @@ impl<'a> Terms<'a> {
             check_noise(noise, data)?;
         }
         let kernels = hyper.kernels(family, rows.dim())?.into_iter().zip(&hyper.latents);
-        let pairs = kernels.map(|(kernel, latent)| Pairs::new(kernel, latent, rows));
-        let pairs = pairs.collect::<Result<Vec<_>>>()?;
-        let covariance = covariance(rows, &pairs, &hyper);
-        let factor = Cholesky::with_jitter_unit(&covariance, jitter_unit(&hyper, rows.data))?;
-        hyper.means = best_means(rows, &factor, means)?;
+        let processes = kernels.map(|(kernel, latent)| Process::new(kernel, latent, rows));
+        let processes = processes.collect::<Result<Vec<_>>>()?;
+        work.latents.resize_with(processes.len(), Pairs::default);
+        for (process, pairs) in processes.iter().zip(&mut work.latents) {
+            pairs.fill(process, wanted);
+        }
+        fill_covariance(rows, &processes, &hyper, work);
+        let Work { covariance, factor, alpha, .. } = &mut *work;
+        factor.replace(covariance, jitter_unit(&hyper, rows.data))?;
+        hyper.means = best_means(rows, factor, means)?;
         let residuals: Vec<f64> =
             rows.values.iter().zip(&rows.outputs).map(|(y, &k)| y - hyper.means[k]).collect();
-        let mut alpha = residuals.clone();
-        factor.solve(&mut alpha);
+        alpha.clone_from(&residuals);
+        factor.solve(alpha);
         let replicates = rows.data.iter().zip(&hyper.noises);
         let value = -0.5
-            * (dot(&residuals, &alpha)
+            * (dot(&residuals, alpha)
                 + factor.log_determinant()
                 + rows.len() as f64 * LN_TAU
                 + replicates.map(|(data, noise)| replicate_term(data, *noise)).sum::<f64>());
-        Ok(Self { rows, hyper, value, pairs, factor, alpha })
+        Ok(Self { rows, hyper, value, processes, work })
     }
 
     /// What replicates of known noise add to the likelihood, whatever the hyper-parameters are.
@@ -146,48 +190,53 @@ impl<'a> Terms<'a> {
         self.rows.data.iter().map(known_replicates).sum()
     }
 
-    pub(super) fn with_gradient(mut self) -> LogLikelihood {
-        let inverse = self.factor.inverse_lower();
-        let diagonal = |i: usize| self.alpha[i].powi(2) - inverse.get(i, i);
-        let diagonal: Vec<f64> = (0..self.rows.len()).map(diagonal).collect();
-        let mut sums: Vec<Matrix> = vec![self.diagonal_sums(&diagonal); self.pairs.len()];
-        let (mut start, mut weights) = (0, vec![0.0; self.rows.len()]);
-        for j in 0..self.rows.len() {
-            let below = weights.iter_mut().zip(&self.alpha).zip(inverse.col(j)).skip(j + 1);
-            below.for_each(|((w, alpha), k)| *w = alpha * self.alpha[j] - k);
-            for (pairs, sums) in self.pairs.iter_mut().zip(&mut sums) {
-                add_column(self.rows, pairs, sums, Column { j, start, weights: &weights });
+    /// The gradient; only where it was wanted from the beginning.
+    pub(super) fn with_gradient(self) -> LogLikelihood {
+        let n = self.rows.len();
+        let Work { latents, factor, inverse, alpha, weights, .. } = &mut *self.work;
+        let inverse = inverse.compute(factor);
+        let diagonal: Vec<f64> = (0..n).map(|i| alpha[i].powi(2) - inverse.get(i, i)).collect();
+        let mut sums: Vec<Matrix> = vec![diagonal_sums(self.rows, &diagonal); latents.len()];
+        let mut start = 0;
+        weights.resize(n, 0.0);
+        for j in 0..n {
+            let below = weights.iter_mut().zip(&*alpha).zip(inverse.col(j)).skip(j + 1);
+            below.for_each(|((w, a), k)| *w = a * alpha[j] - k);
+            for ((process, pairs), sums) in self.processes.iter().zip(&mut *latents).zip(&mut sums)
+            {
+                let column = Column { j, start, weights };
+                add_column(self.rows, &process.mixing, pairs, sums, column);
             }
-            start += self.rows.len() - j - 1;
+            start += n - j - 1;
         }
-        let latents = self.hyper.latents.iter().zip(&self.pairs).zip(&sums);
-        let gradient = Hyper {
-            latents: latents.map(|((latent, pairs), sums)| slopes(latent, pairs, sums)).collect(),
-            noises: self.noise_gradient(&diagonal),
-            means: self.rows.blocks.iter().map(|b| self.alpha[b.clone()].iter().sum()).collect(),
-        };
+        let noises = noise_gradient(self.rows, &self.hyper, &diagonal);
+        let means = self.rows.blocks.iter().map(|b| alpha[b.clone()].iter().sum()).collect();
+        let each = self.hyper.latents.iter().zip(&self.processes).zip(&*latents).zip(&sums);
+        let slopes =
+            each.map(|(((latent, process), pairs), sums)| slopes(latent, process, pairs, sums));
+        let gradient = Hyper { latents: slopes.collect(), noises, means };
         LogLikelihood { value: self.value + self.known_replicates(), gradient }
     }
+}
 
-    /// What the diagonal, where k_q = 1, adds to each G^q.
-    fn diagonal_sums(&self, diagonal: &[f64]) -> Matrix {
-        let mut sums = Matrix::zeros(self.rows.blocks.len(), self.rows.blocks.len());
-        for (k, block) in self.rows.blocks.iter().enumerate() {
-            sums.set(k, k, diagonal[block.clone()].iter().sum());
-        }
-        sums
+/// What the diagonal, where k_q = 1, adds to each G^q.
+fn diagonal_sums(rows: &Rows<'_>, diagonal: &[f64]) -> Matrix {
+    let mut sums = Matrix::zeros(rows.blocks.len(), rows.blocks.len());
+    for (k, block) in rows.blocks.iter().enumerate() {
+        sums.set(k, k, diagonal[block.clone()].iter().sum());
     }
+    sums
+}
 
-    fn noise_gradient(&self, diagonal: &[f64]) -> Vec<f64> {
-        let outputs = self.rows.data.iter().zip(&self.rows.blocks).zip(&self.hyper.noises);
-        let gradient = |((data, block), noise): ((&Data, &Range<usize>), &f64)| {
-            let rows = diagonal[block.clone()].iter().zip(data.known_noise()).zip(data.counts());
-            let shared = rows.filter(|((_, known), _)| known.is_none());
-            0.5 * shared.map(|((w, _), count)| w / count).sum::<f64>()
-                + replicate_derivative(data, *noise)
-        };
-        outputs.map(gradient).collect()
-    }
+fn noise_gradient(rows: &Rows<'_>, hyper: &Hyper, diagonal: &[f64]) -> Vec<f64> {
+    let outputs = rows.data.iter().zip(&rows.blocks).zip(&hyper.noises);
+    let gradient = |((data, block), noise): ((&Data, &Range<usize>), &f64)| {
+        let rows = diagonal[block.clone()].iter().zip(data.known_noise()).zip(data.counts());
+        let shared = rows.filter(|((_, known), _)| known.is_none());
+        0.5 * shared.map(|((w, _), count)| w / count).sum::<f64>()
+            + replicate_derivative(data, *noise)
+    };
+    outputs.map(gradient).collect()
 }
 
 /// Column j of W below the diagonal, and where it begins among the pairs.
@@ -198,7 +247,13 @@ struct Column<'a> {
 }
 
 /// Adds what a column of W adds to G^q, and multiplies the slopes of its pairs by W_ij B^q_ij.
-fn add_column(rows: &Rows<'_>, pairs: &mut Pairs, sums: &mut Matrix, column: Column<'_>) {
+fn add_column(
+    rows: &Rows<'_>,
+    mixing: &Matrix,
+    pairs: &mut Pairs,
+    sums: &mut Matrix,
+    column: Column<'_>,
+) {
     let Column { j, start, weights } = column;
     let own = rows.outputs[j];
     for (k, block) in rows.below(j).filter(|(_, block)| !block.is_empty()) {
@@ -207,7 +262,7 @@ fn add_column(rows: &Rows<'_>, pairs: &mut Pairs, sums: &mut Matrix, column: Col
         let sum = dot(weights, &pairs.covariances[here.clone()]);
         sums.set(own, k, sums.get(own, k) + sum);
         sums.set(k, own, sums.get(k, own) + sum);
-        let mixing = pairs.mixing.get(k, own);
+        let mixing = mixing.get(k, own);
         for (slope, w) in pairs.slopes[here].iter_mut().zip(weights) {
             *slope *= mixing * w;
         }
@@ -215,14 +270,14 @@ fn add_column(rows: &Rows<'_>, pairs: &mut Pairs, sums: &mut Matrix, column: Col
 }
 
 /// Derivatives in what belongs to a latent process, from G^q and the weighted slopes.
-fn slopes(latent: &Latent, pairs: &Pairs, sums: &Matrix) -> Latent {
+fn slopes(latent: &Latent, process: &Process, pairs: &Pairs, sums: &Matrix) -> Latent {
     let outputs = latent.loadings.len();
     // ∂k/∂ℓ_d = −2 dk/dr² (z_id − z_jd)²/ℓ_d; a pair counts twice.
     let lengthscales = match latent.lengthscales.as_slice() {
         [shared] => vec![-2.0 * dot(&pairs.slopes, &pairs.distances) / shared],
         each => {
-            let sum = |d: usize| pairs.inputs.weighted_pair_squares(d, &pairs.slopes);
-            let scales = pairs.kernel.inverse_lengthscales();
+            let sum = |d: usize| process.inputs.weighted_pair_squares(d, &pairs.slopes);
+            let scales = process.kernel.inverse_lengthscales();
             (0..each.len()).map(|d| -2.0 * sum(d) * scales[d]).collect()
         }
     };
@@ -234,25 +289,26 @@ fn slopes(latent: &Latent, pairs: &Pairs, sums: &Matrix) -> Latent {
 }
 
 /// The lower triangle of K, noise included.
-fn covariance(rows: &Rows<'_>, pairs: &[Pairs], hyper: &Hyper) -> Matrix {
+fn fill_covariance(rows: &Rows<'_>, processes: &[Process], hyper: &Hyper, work: &mut Work) {
+    let Work { latents, covariance, .. } = work;
     let n = rows.len();
-    let mut covariance = Matrix::zeros(n, n);
+    covariance.reshape(n, n);
     let mut start = 0;
     for j in 0..n {
         let own = rows.outputs[j];
         let column = covariance.col_mut(j);
-        for latent in pairs {
+        column[j..].fill(0.0);
+        for (process, pairs) in processes.iter().zip(&*latents) {
             for (k, block) in rows.below(j) {
                 let here = start + block.start - j - 1..start + block.end - j - 1;
-                let mixing = latent.mixing.get(k, own);
-                add_multiple(&mut column[block], mixing, &latent.covariances[here]);
+                let mixing = process.mixing.get(k, own);
+                add_multiple(&mut column[block], mixing, &pairs.covariances[here]);
             }
         }
         let noise = rows.data[own].noise(j - rows.blocks[own].start, hyper.noises[own]);
         column[j] = hyper.outputscale(own) + noise;
         start += n - j - 1;
     }
-    covariance
 }
 
 /// Given means, and for the others those of the largest likelihood: HᵀK⁻¹H m = HᵀK⁻¹y, H the
@@ -269,9 +325,10 @@ fn best_means(rows: &Rows<'_>, factor: &Cholesky, means: &[Mean]) -> Result<Vec<
     if fitted.is_empty() {
         return Ok(found);
     }
-    let mut rest: Vec<f64> =
-        rows.values.iter().zip(&rows.outputs).map(|(y, &k)| y - found[k]).collect();
-    factor.solve_lower(&mut rest);
+    let mut rest = Matrix::zeros(rows.len(), 1);
+    let given = rows.values.iter().zip(&rows.outputs).map(|(y, &k)| y - found[k]);
+    rest.col_mut(0).iter_mut().zip(given).for_each(|(rest, value)| *rest = value);
+    factor.solve_lower_many(&mut rest);
     let mut indicators = Matrix::zeros(rows.len(), fitted.len());
     for (column, &k) in fitted.iter().enumerate() {
         indicators.col_mut(column)[rows.blocks[k].clone()].fill(1.0);
@@ -283,7 +340,8 @@ fn best_means(rows: &Rows<'_>, factor: &Cholesky, means: &[Mean]) -> Result<Vec<
             normal.set(i, j, dot(indicators.col(i), indicators.col(j)));
         }
     }
-    let mut right: Vec<f64> = (0..fitted.len()).map(|i| dot(indicators.col(i), &rest)).collect();
+    let mut right: Vec<f64> =
+        (0..fitted.len()).map(|i| dot(indicators.col(i), rest.col(0))).collect();
     Cholesky::new(&normal)?.solve(&mut right);
     for (&k, mean) in fitted.iter().zip(right) {
         found[k] = mean;

@@ -198,7 +198,10 @@ impl<'a> FixedSet<'a> {
         let mut gradient = vec![0.0; model.dim()];
         self.add_direct(candidate, adjoint.set, &mut gradient);
         let mut whitened = Matrix::zeros(model.len(), outputs);
-        self.whitened.mul_vec(adjoint.set, whitened.col_mut(candidate.observed));
+        // Most of the designs do not matter for a quantity.
+        let matter = adjoint.set.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        let column = whitened.col_mut(candidate.observed);
+        matter.for_each(|(i, weight)| add_multiple(column, *weight, self.whitened.col(i)));
         model.add_own_adjoint(&candidate.query, adjoint.own.covariances, &mut whitened);
         model.pull_back(&candidate.query, adjoint.own.means, &mut whitened, &mut gradient);
         Ok(gradient)
