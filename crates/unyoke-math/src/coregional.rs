@@ -30,7 +30,7 @@ use crate::gp::{Prediction, check_noise, imagined};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
 use crate::points::Points;
-use crate::simd::{add_multiple, dot, vectorised};
+use crate::simd::{dot, vectorised};
 use rayon::prelude::*;
 use set::FixedSet;
 use std::sync::Arc;
@@ -695,6 +695,18 @@ fn add_products(sum: &mut [f64], a: &[f64], b: &[f64]) {
         || {
             for ((s, a), b) in sum.iter_mut().zip(a).zip(b) {
                 *s = a.mul_add(*b, *s);
+            }
+        },
+    );
+}
+
+/// `sum ← sum + factor · terms`.
+fn add_multiple(sum: &mut [f64], factor: f64, terms: &[f64]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for (s, t) in sum.iter_mut().zip(terms) {
+                *s = factor.mul_add(*t, *s);
             }
         },
     );

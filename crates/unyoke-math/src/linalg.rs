@@ -4,21 +4,14 @@
 //! a covariance matrix that can grow row by row.
 
 use crate::error::{Error, Result, check_shape};
-use crate::simd::{four_dots, subtract_four};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::BlockStructure;
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
-use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par};
-use std::ops::Range;
 
 /// Relative jitters tried in turn when a covariance matrix is not numerically positive definite.
 const JITTERS: [f64; 10] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4];
-
-/// Columns of the factor that are taken at a time where there is one right-hand side: with 300 rows that takes
-/// two thirds of the time of products of blocks (`docs/performance.md`).
-const AT_ONCE: usize = 4;
 
 /// A matrix in column-major order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -200,21 +193,20 @@ impl Cholesky {
 
     /// `rhs ← L⁻¹ rhs` for one right-hand side.
     pub fn solve_lower(&self, rhs: &mut [f64]) {
-        self.blocks().for_each(|block| self.step_forward(block, rhs));
+        let view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
+        triangular_solve::solve_lower_triangular_in_place(self.view(), view, Par::Seq);
     }
 
     /// `rhs ← L⁻ᵀ rhs` for one right-hand side.
     pub fn solve_upper(&self, rhs: &mut [f64]) {
-        self.blocks().rev().for_each(|block| self.step_backward(block, rhs));
+        let view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
+        triangular_solve::solve_upper_triangular_in_place(self.view().transpose(), view, Par::Seq);
     }
 
-    /// `rhs ← A⁻¹ rhs` for one right-hand side, by products of blocks: fits, which hardly notice the time,
-    /// may end elsewhere by a rounding error.
+    /// `rhs ← A⁻¹ rhs` for one right-hand side.
     pub fn solve(&self, rhs: &mut [f64]) {
-        let mut view = MatMut::from_column_major_slice_mut(rhs, self.order, 1);
-        let upper = self.view().transpose();
-        triangular_solve::solve_lower_triangular_in_place(self.view(), view.rb_mut(), Par::Seq);
-        triangular_solve::solve_upper_triangular_in_place(upper, view, Par::Seq);
+        self.solve_lower(rhs);
+        self.solve_upper(rhs);
     }
 
     /// `rhs ← L⁻¹ rhs`, column by column.
@@ -224,56 +216,8 @@ impl Cholesky {
 
     /// `rhs ← L⁻ᵀ rhs`, column by column.
     pub fn solve_upper_many(&self, rhs: &mut Matrix) {
-        if rhs.cols <= 2 {
-            return (0..rhs.cols).for_each(|k| self.solve_upper(rhs.col_mut(k)));
-        }
         let upper = self.view().transpose();
         triangular_solve::solve_upper_triangular_in_place(upper, rhs.view_mut(), Par::Seq);
-    }
-
-    /// Forward substitution through the columns of L in `block`: x₀ to x_end are final afterwards, and what
-    /// they mean to the rest is subtracted there.
-    fn step_forward(&self, block: Range<usize>, x: &mut [f64]) {
-        let Range { start, end } = block;
-        for j in start..end {
-            let known: f64 = (start..j).map(|i| self.get(j, i) * x[i]).sum();
-            x[j] = (x[j] - known) / self.get(j, j);
-        }
-        let (done, rest) = x.split_at_mut(end);
-        if let [.., a, b, c, d] = *done
-            && !rest.is_empty()
-        {
-            subtract_four(rest, self.columns_below(start, end), [a, b, c, d]);
-        }
-    }
-
-    /// Backward substitution through the columns of L in `block`, once what comes after it is final.
-    fn step_backward(&self, block: Range<usize>, x: &mut [f64]) {
-        let Range { start, end } = block;
-        let (x, done) = x.split_at_mut(end);
-        if !done.is_empty() {
-            let sums = four_dots(self.columns_below(start, end), done);
-            x[start..].iter_mut().zip(sums).for_each(|(x, sum)| *x -= sum);
-        }
-        for j in (start..end).rev() {
-            let known: f64 = (j + 1..end).map(|i| self.get(i, j) * x[i]).sum();
-            x[j] = (x[j] - known) / self.get(j, j);
-        }
-    }
-
-    /// The columns in blocks of [`AT_ONCE`]; only the last may have fewer.
-    fn blocks(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + use<> {
-        let order = self.order;
-        let blocks = 0..order.div_ceil(AT_ONCE);
-        blocks.map(move |i| i * AT_ONCE..((i + 1) * AT_ONCE).min(order))
-    }
-
-    /// Columns of L from `start` on, their rows from `end` on.
-    fn columns_below(&self, start: usize, end: usize) -> [&[f64]; AT_ONCE] {
-        std::array::from_fn(|c| {
-            let column = (start + c) * self.stride;
-            &self.data[column + end..column + self.order]
-        })
     }
 
     /// The lower triangle of A⁻¹; what stands above the diagonal is unspecified.

@@ -102,46 +102,6 @@ pub(crate) fn add_multiple(sum: &mut [f64], factor: f64, terms: &[f64]) {
     );
 }
 
-/// `target ← target − Σ_c factors_c columns_c`, for slices of one length.
-pub(crate) fn subtract_four(target: &mut [f64], columns: [&[f64]; 4], factors: [f64; 4]) {
-    let n = target.len();
-    let [a, b, c, d] = columns.map(|column| &column[..n]);
-    vectorised(
-        #[inline(always)]
-        || {
-            for (i, t) in target.iter_mut().enumerate() {
-                let first = (-factors[1]).mul_add(b[i], (-factors[0]).mul_add(a[i], *t));
-                *t = (-factors[3]).mul_add(d[i], (-factors[2]).mul_add(c[i], first));
-            }
-        },
-    );
-}
-
-/// columns_cᵀ v for four columns, for slices of one length.
-pub(crate) fn four_dots(columns: [&[f64]; 4], v: &[f64]) -> [f64; 4] {
-    let [a, b, c, d] = columns.map(|column| column[..v.len()].chunks_exact(LANES));
-    let rest = [a.remainder(), b.remainder(), c.remainder(), d.remainder()];
-    let last = v.chunks_exact(LANES).remainder();
-    let lanes = vectorised(
-        #[inline(always)]
-        || {
-            let (mut p, mut q) = ([0.0; LANES], [0.0; LANES]);
-            let (mut r, mut s) = ([0.0; LANES], [0.0; LANES]);
-            for ((((a, b), c), d), v) in a.zip(b).zip(c).zip(d).zip(v.chunks_exact(LANES)) {
-                for i in 0..LANES {
-                    p[i] = a[i].mul_add(v[i], p[i]);
-                    q[i] = b[i].mul_add(v[i], q[i]);
-                    r[i] = c[i].mul_add(v[i], r[i]);
-                    s[i] = d[i].mul_add(v[i], s[i]);
-                }
-            }
-            [p, q, r, s]
-        },
-    );
-    let of_rest = |rest: &[f64]| rest.iter().zip(last).map(|(a, b)| a * b).sum::<f64>();
-    std::array::from_fn(|c| lanes[c].iter().sum::<f64>() + of_rest(rest[c]))
-}
-
 /// Adding and subtracting 1.5 · 2⁵² rounds a number below 2⁵¹ to the nearest integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 

@@ -325,10 +325,9 @@ fn best_means(rows: &Rows<'_>, factor: &Cholesky, means: &[Mean]) -> Result<Vec<
     if fitted.is_empty() {
         return Ok(found);
     }
-    let mut rest = Matrix::zeros(rows.len(), 1);
-    let given = rows.values.iter().zip(&rows.outputs).map(|(y, &k)| y - found[k]);
-    rest.col_mut(0).iter_mut().zip(given).for_each(|(rest, value)| *rest = value);
-    factor.solve_lower_many(&mut rest);
+    let mut rest: Vec<f64> =
+        rows.values.iter().zip(&rows.outputs).map(|(y, &k)| y - found[k]).collect();
+    factor.solve_lower(&mut rest);
     let mut indicators = Matrix::zeros(rows.len(), fitted.len());
     for (column, &k) in fitted.iter().enumerate() {
         indicators.col_mut(column)[rows.blocks[k].clone()].fill(1.0);
@@ -340,8 +339,7 @@ fn best_means(rows: &Rows<'_>, factor: &Cholesky, means: &[Mean]) -> Result<Vec<
             normal.set(i, j, dot(indicators.col(i), indicators.col(j)));
         }
     }
-    let mut right: Vec<f64> =
-        (0..fitted.len()).map(|i| dot(indicators.col(i), rest.col(0))).collect();
+    let mut right: Vec<f64> = (0..fitted.len()).map(|i| dot(indicators.col(i), &rest)).collect();
     Cholesky::new(&normal)?.solve(&mut right);
     for (&k, mean) in fitted.iter().zip(right) {
         found[k] = mean;
