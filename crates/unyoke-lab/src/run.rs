@@ -9,8 +9,8 @@ use crate::target::Target;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use unyoke::{
-    Config, Design, Event, Front, Journal, Lengthscales, MemoryJournal, Parameter, Record, Status,
-    Study, Suggestion, Units,
+    Config, Design, Event, Journal, Lengthscales, MemoryJournal, Parameter, Record, Status, Study,
+    Suggestion, Units,
 };
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
@@ -88,7 +88,6 @@ pub fn run(
     let each = instance.full_cost();
     let initial = each * study.config().initial.designs.unwrap_or(0) as f64;
     let mut spent = rows.last().map_or(0.0, |row| row.cumulative_cost);
-    let mut front: Option<Front> = None;
     loop {
         let begun = Instant::now();
         let suggestion = study.ask()?;
@@ -100,14 +99,7 @@ pub fn run(
             let next = spent + if together { each } else { suggestion.cost };
             if ends || spent == initial || protocol.measures(spent, next) {
                 let begun = Instant::now();
-                // What was recommended last is a good beginning, but a run ends with what anybody finds.
-                let earlier = front.take().filter(|_| !ends);
-                let found = match earlier {
-                    Some(earlier) => study.predicted_front_after(RECOMMENDED, &earlier)?,
-                    None => study.predicted_front(RECOMMENDED)?,
-                };
-                last.metrics = Some(measure(instance, target, &study, &found)?);
-                front = Some(found);
+                last.metrics = Some(measure(instance, target, &study)?);
                 last.metrics_seconds = begun.elapsed().as_secs_f64();
             }
         }
@@ -208,9 +200,10 @@ fn observe(
     Ok(truth + instance.noise[m] * Rng::new(seed, before as u64).normal())
 }
 
-/// The metrics of what a study knows and recommends.
-fn measure(instance: &Instance, target: &Target, study: &Study, front: &Front) -> Result<Metrics> {
-    let recommendation = Recommendation::new(instance, target, front)?;
+/// The metrics of what a study knows.
+fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metrics> {
+    let recommendation =
+        Recommendation::new(instance, target, &study.predicted_front(RECOMMENDED)?)?;
     Ok(Metrics {
         bayesian_regret: regret(&recommendation, target),
         hypervolume_regret: hypervolume_regret(&recommendation, target)?,

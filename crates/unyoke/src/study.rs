@@ -883,30 +883,7 @@ impl<J: Journal> Study<J> {
     /// The predicted Pareto set alone, S_N of the paper: measured designs are on it only if they are expected to be
     /// best. [`Study::front`] is for decisions, this for measuring how good the predictions are.
     pub fn predicted_front(&self, count: usize) -> Result<Front> {
-        self.engine().predicted_front(count, None)
-    }
-
-    /// The same, beginning with what this returned a few evaluations ago: for measuring again and again how good
-    /// the predictions are, in a fraction of the time.
-    ///
-    /// ```
-    /// use unyoke::{Design, Problem, Study};
-    ///
-    /// let problem = Problem::builder().continuous("x", 0.0, 1.0);
-    /// let mut study = Study::new(problem.minimise("f", 1.0).minimise("g", 5.0).build()?)?;
-    /// let mut front = None;
-    /// for x in [0.0, 0.4, 0.7, 1.0] {
-    ///     study.tell_result(Design::new().with("x", x), "f", x)?;
-    ///     study.tell_result(Design::new().with("x", x), "g", (1.0 - x) * (1.0 - x))?;
-    ///     front = Some(match front {
-    ///         None => study.predicted_front(100)?,
-    ///         Some(earlier) => study.predicted_front_after(100, &earlier)?,
-    ///     });
-    /// }
-    /// # Ok::<(), unyoke::Error>(())
-    /// ```
-    pub fn predicted_front_after(&self, count: usize, earlier: &Front) -> Result<Front> {
-        self.engine().predicted_front(count, Some(earlier))
+        self.engine().predicted_front(count)
     }
 
     /// The front for cautious people: designs are compared by the values that they reach with probability

@@ -2,7 +2,6 @@
 
 use super::modelling::REFERENCE_DESIGNS;
 use super::{Basis, Engine};
-use crate::config::FrontSearch;
 use crate::design::Design;
 use crate::discretise::{self, best_utility};
 use crate::error::{Error, Result};
@@ -23,9 +22,6 @@ use unyoke_math::data::Standardizer;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 
-/// By what the number of generations is divided where a search begins with what an earlier one found.
-const GENERATIONS_SAVED: usize = 5;
-
 /// So many standard deviations to each side hold nine of ten normal values.
 const NINE_OF_TEN: f64 = 1.644_853_626_951_472_2;
 
@@ -37,24 +33,11 @@ impl Engine<'_> {
         self.chosen_from(&model, self.candidates(&model, &weights)?, &weights, count)
     }
 
-    /// See [`Study::predicted_front`](crate::Study::predicted_front) and
-    /// [`Study::predicted_front_after`](crate::Study::predicted_front_after).
-    pub(crate) fn predicted_front(&self, count: usize, earlier: Option<&Front>) -> Result<Front> {
+    /// See [`Study::predicted_front`](crate::Study::predicted_front).
+    pub(crate) fn predicted_front(&self, count: usize) -> Result<Front> {
         let model = self.recommender(None)?;
         let weights = self.weights_of_front()?;
-        let (mut seeds, mut search) = (self.observed_designs()?, self.config().front);
-        if let Some(earlier) = earlier {
-            for point in &earlier.points {
-                seeds.push(&self.history.space.encode(&point.design)?)?;
-            }
-            // What has become better meanwhile may be elsewhere.
-            for x in discretise::filling(&self.history.space, REFERENCE_DESIGNS, 0)?.rows() {
-                seeds.push(x)?;
-            }
-            search.generations = search.generations.div_ceil(GENERATIONS_SAVED);
-        }
-        let found = self.promising_designs(&model, &weights, &seeds, search)?;
-        let found = self.as_recorded(&found)?;
+        let found = self.recordable_designs(&model, &weights)?;
         let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
         let candidates = Candidates::new(&model, &found, &none)?;
         self.chosen_from(&model, candidates, &weights, count)
@@ -141,12 +124,7 @@ impl Engine<'_> {
 
     /// Designs that are predicted to be best for somebody, as a history will hold them once they are measured.
     fn recordable_designs(&self, model: &Model, weights: &Points) -> Result<Points> {
-        let (seeds, search) = (self.observed_designs()?, self.config().front);
-        self.as_recorded(&self.promising_designs(model, weights, &seeds, search)?)
-    }
-
-    /// Designs as a history will hold them once they are measured.
-    fn as_recorded(&self, found: &Points) -> Result<Points> {
+        let found = self.promising_designs(model, weights)?;
         let observed = self.observed_designs()?;
         let observed: HashSet<Vec<u64>> = observed.rows().map(key).collect();
         let recorded = |x: &[f64]| match observed.contains(&key(x)) {
@@ -161,15 +139,10 @@ impl Engine<'_> {
     }
 
     /// The predicted Pareto set, and designs that are better still for some of `weights`.
-    fn promising_designs(
-        &self,
-        model: &Model,
-        weights: &Points,
-        seeds: &Points,
-        search: FrontSearch,
-    ) -> Result<Points> {
-        let space = &self.history.space;
-        let found = predicted_pareto_set(space, model, seeds, search, usize::MAX)?;
+    fn promising_designs(&self, model: &Model, weights: &Points) -> Result<Points> {
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let search = self.config().front;
+        let found = predicted_pareto_set(space, model, &observed, search, usize::MAX)?;
         match model.caution {
             Some(_) => Ok(found),
             None => with_best_for_weights(space, model, found, weights),
