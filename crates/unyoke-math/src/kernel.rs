@@ -7,7 +7,7 @@
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
-use crate::simd::{exp, vectorised, weighted_gaps, weighted_squares};
+use crate::simd::{exp, vectorised, weighted_squares};
 use std::ops::Range;
 
 /// Shape of a covariance function.
@@ -348,9 +348,9 @@ impl Scaled {
         weights: &[f64],
         gradient: &mut [f64],
     ) {
-        let weighted: Vec<f64> = slopes.iter().zip(weights).map(|(slope, w)| w * slope).collect();
         for (d, column) in self.columns.iter().enumerate() {
-            let sum = weighted_gaps(column, z[d], &weighted);
+            let terms = column.iter().zip(slopes).zip(weights);
+            let sum: f64 = terms.map(|((v, slope), w)| w * slope * (z[d] - v)).sum();
             gradient[d] += 2.0 * kernel.inverse_lengthscales[d] * sum;
         }
     }
