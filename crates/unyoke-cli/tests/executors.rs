@@ -100,7 +100,8 @@ fn the_same_job_submitted_twice_runs_once() {
 
 #[test]
 fn two_interrupts_stop_jobs_and_the_next_run_repeats_them() {
-    let place = study(&text(4, "2"));
+    // Longer than anything takes on a busy machine: they are stopped.
+    let place = study(&text(4, "300"));
     let run = place.spawn(&["run", "--no-report"]);
     place.await_that("jobs begin", |place| written(place).began.len() >= 2);
     signal(&run, "-INT");
@@ -116,7 +117,7 @@ fn two_interrupts_stop_jobs_and_the_next_run_repeats_them() {
 
 #[test]
 fn a_run_that_is_to_end_leaves_its_jobs_and_the_next_one_collects_them() {
-    let place = study(&text(4, "3"));
+    let place = study(&text(4, "8"));
     let output = place.run(&["run", "--no-report", "--until", "2s"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(written(&place).ended.is_empty(), "it waited");
