@@ -198,7 +198,8 @@ pub(crate) fn jobs(state: &str) -> Vec<String> {
 }
 
 /// Somebody who looks after the node. A controller that was killed forgets which numbers of jobs it gave, and
-/// gives them again; a node that remembers one of them is then drained by Slurm until it is resumed.
+/// gives them again; a node that remembers one of them is then drained by Slurm until it is resumed. And it may
+/// believe for many minutes that a job runs of which the node knows nothing, until that introduces itself again.
 pub(crate) struct Administrator {
     is_over: Arc<AtomicBool>,
     watch: Option<JoinHandle<()>>,
@@ -209,12 +210,17 @@ impl Administrator {
         let is_over = Arc::<AtomicBool>::default();
         let until = is_over.clone();
         let watch = std::thread::spawn(move || {
+            let mut introduced = Instant::now();
             while !until.load(Ordering::SeqCst) {
                 let nodes = slurm("sinfo", &["-h", "-N", "-o", "%N %E"]);
                 let node = nodes.lines().find(|line| line.contains("Duplicate jobid"));
                 if let Some((node, _)) = node.and_then(|line| line.split_once(' ')) {
                     let node = format!("nodename={node}");
                     slurm("scontrol", &["update", &node, "state=resume"]);
+                }
+                if introduced.elapsed() > LONG_FOR_A_JOB && has_long_jobs() {
+                    kill_daemon("slurmd-wlm");
+                    introduced = Instant::now();
                 }
                 std::thread::sleep(Duration::from_millis(500));
             }
@@ -232,11 +238,29 @@ impl Drop for Administrator {
     }
 }
 
+/// Jobs of the tests take a second or so.
+const LONG_FOR_A_JOB: Duration = Duration::from_secs(20);
+
+/// Whether some job seems to run for longer.
+fn has_long_jobs() -> bool {
+    let seconds = |time: &str| {
+        let parts = time.trim().split([':', '-']).map(|part| part.parse::<u64>().unwrap_or(0));
+        Duration::from_secs(parts.fold(0, |sum, part| 60 * sum + part))
+    };
+    let running = slurm("squeue", &["-h", "--states=running", "-o", "%M"]);
+    running.lines().any(|time| seconds(time) > LONG_FOR_A_JOB)
+}
+
+/// Kills a daemon, which is started again by whoever keeps it.
+fn kill_daemon(name: &str) {
+    let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
+    let number = fs::read_to_string(folder.join(format!("run/{name}.number"))).unwrap();
+    assert!(Command::new("kill").args(["-9", number.trim()]).status().unwrap().success());
+}
+
 /// Kills the controller, which is started again by whoever keeps it, and waits until it answers.
 pub(crate) fn kill_controller() {
-    let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
-    let number = fs::read_to_string(folder.join("run/slurmctld-wlm.number")).unwrap();
-    assert!(Command::new("kill").args(["-9", number.trim()]).status().unwrap().success());
+    kill_daemon("slurmctld-wlm");
     let began = Instant::now();
     let answers = || Command::new("squeue").output().is_ok_and(|output| output.status.success());
     while !answers() {
