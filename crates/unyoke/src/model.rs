@@ -459,13 +459,6 @@ impl Model {
         Ok(Prediction { mean, variance: variance * self.doubt(k).powi(2) })
     }
 
-    /// The same at each of `points`.
-    pub(crate) fn forecast_many(&self, k: usize, points: &Points) -> Result<Vec<Prediction>> {
-        let doubt = self.doubt(k).powi(2);
-        let predictions = self.belief(k).predict_many(points)?.into_iter();
-        Ok(predictions.map(|p| Prediction { variance: p.variance * doubt, ..p }).collect())
-    }
-
     fn doubt(&self, k: usize) -> f64 {
         self.doubts.get(k).copied().unwrap_or(1.0)
     }

@@ -274,11 +274,6 @@ impl<'a> Problem<'a> {
         Ok(optimize::best(optimize::maximize_each(objective, &ahead, bounds, stopping)?))
     }
 
-    /// What replicates of known noise add to the likelihood, which no search sees.
-    fn known_replicates(&self) -> f64 {
-        self.data.iter().map(fit::known_replicates).sum()
-    }
-
     /// The searched log posterior: without what no hyper-parameter changes.
     fn value(&self, hyper: &Hyper, work: &mut Work) -> Result<f64> {
         let terms = self.terms(hyper, Wanted::Value, work)?;
@@ -299,7 +294,7 @@ impl<'a> Problem<'a> {
     fn finish(&self, hyper: &Hyper, independent: &[fit::Fit]) -> Result<Fit> {
         let mut work = Work::default();
         let terms = self.terms(hyper, Wanted::Value, &mut work)?;
-        let log_posterior = terms.value + self.known_replicates() + self.prior(&terms.hyper).value;
+        let log_posterior = terms.value + terms.known_replicates() + self.prior(&terms.hyper).value;
         check_finite("log posterior", &[log_posterior])?;
         let mut hyper = terms.hyper;
         for latent in &mut hyper.latents {

@@ -168,13 +168,7 @@ impl Engine<'_> {
     ) -> Result<Vec<FrontPoint>> {
         let encoded = designs.iter().map(|design| self.history.space.encode(design));
         let encoded: Vec<Vec<f64>> = encoded.collect::<Result<_>>()?;
-        let Some(first) = encoded.first() else { return Ok(vec![]) };
-        let points = Points::from_rows(first.len(), &encoded)?;
-        // All at once, which takes a fraction of the time.
-        let all = (0..self.problem().outputs.len()).map(|k| model.forecast_many(k, &points));
-        let all: Vec<Vec<Prediction>> = all.collect::<unyoke_math::Result<_>>()?;
-        let point = |(i, x): (usize, &Vec<f64>)| self.front_point_by(model, x, |k| Ok(all[k][i]));
-        encoded.iter().enumerate().map(point).collect()
+        encoded.iter().map(|x| self.front_point(model, x)).collect()
     }
 
     /// See [`Study::score`](crate::Study::score).
@@ -206,16 +200,6 @@ impl Engine<'_> {
     }
 
     fn front_point(&self, model: &Model, x: &[f64]) -> Result<FrontPoint> {
-        self.front_point_by(model, x, |k| Ok(model.forecast(k, x)?))
-    }
-
-    /// The same, given what is expected of each output that is no formula.
-    fn front_point_by(
-        &self,
-        model: &Model,
-        x: &[f64],
-        expected: impl Fn(usize) -> Result<Prediction>,
-    ) -> Result<FrontPoint> {
         let space = &self.history.space;
         let forecast = |k: usize| -> Result<Forecast> {
             let belief = model.belief(k);
@@ -226,7 +210,7 @@ impl Engine<'_> {
             }
             let here = self.history.observations(k).filter(|(at, _)| space.same(at, x));
             let measured = here.map(|(_, reading)| reading.value).collect();
-            Ok(Forecast { measured, ..self.in_own_units(k, &belief.map, expected(k)?) })
+            Ok(Forecast { measured, ..self.in_own_units(k, &belief.map, model.forecast(k, x)?) })
         };
         let outputs = (0..self.problem().outputs.len()).map(forecast).collect::<Result<_>>()?;
         let feasibility = match model.is_constrained() {
