@@ -7,7 +7,8 @@
 mod cluster;
 mod place;
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command};
 
 use cluster::{WORK, audit, written};
 use place::{Place, signal, stderr};
@@ -98,17 +99,32 @@ fn the_same_job_submitted_twice_runs_once() {
     assert!(written(&place).began.values().all(|times| *times == 1), "{}", stderr(&output));
 }
 
+/// Interrupts a run twice, and gives how it ended and what it said.
+fn interrupt_twice(mut run: Child) -> (Option<i32>, String) {
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    signal(&run, "-INT");
+    // Two signals at once may arrive as one: the second must wait until the first was heard.
+    for line in lines.by_ref().map(Result::unwrap) {
+        said += &format!("{line}\n");
+        if line.contains("nothing new is started") {
+            break;
+        }
+    }
+    signal(&run, "-INT");
+    lines.for_each(|line| said += &format!("{}\n", line.unwrap()));
+    (run.wait().unwrap().code(), said)
+}
+
 #[test]
 fn two_interrupts_stop_jobs_and_the_next_run_repeats_them() {
     // Longer than anything takes on a busy machine: they are stopped.
     let place = study(&text(4, "300"));
     let run = place.spawn(&["run", "--no-report"]);
     place.await_that("jobs begin", |place| written(place).began.len() >= 2);
-    signal(&run, "-INT");
-    signal(&run, "-INT");
-    let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(written(&place).ended.is_empty());
+    let (code, said) = interrupt_twice(run);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(written(&place).ended.is_empty(), "{said}");
     assert_eq!(place.spent(), 0.0);
     place.write("study.toml", &format!("{}{}", text(4, "0"), place::ENGINE));
     place.text(&["run", "--no-report"]);
@@ -266,13 +282,11 @@ fn a_cancel_command_that_fails_is_told() {
         place.path("study.db").exists()
             && String::from_utf8_lossy(&place.run(&["status"]).stdout).contains("queued (full)")
     });
-    signal(&run, "-INT");
-    signal(&run, "-INT");
-    let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    let (code, said) = interrupt_twice(run);
+    assert_eq!(code, Some(130), "{said}");
     assert_eq!(place.spent(), 0.0);
-    assert!(stderr(&output).contains("queued (full)"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("could not be cancelled"), "{}", stderr(&output));
+    assert!(said.contains("queued (full)"), "{said}");
+    assert!(said.contains("could not be cancelled"), "{said}");
 }
 
 /// Programs of Slurm whose queue has forgotten all jobs, as it does after `MinJobAge`, and accounting that
