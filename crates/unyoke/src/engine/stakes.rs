@@ -9,9 +9,13 @@ use unyoke_math::Points;
 use unyoke_math::optimize::largest;
 use unyoke_math::pareto::{hypervolume, non_dominated};
 
-/// What the other objectives count together where one is as good as it can be. Ends of the front
-/// that buy next to nothing in one objective for a lot of another must not stretch the front.
-const OTHERS: f64 = 0.1;
+/// What an objective counts where it is given up for the others. Ends of the front that buy next to
+/// nothing in the others for a lot of it must not stretch the front.
+const GIVEN_UP: f64 = 0.1;
+
+/// Of more than two objectives, at most this part of the front lies below the reference point in one of
+/// them, its margin aside.
+const LEFT_OUT: f64 = 0.1;
 
 /// How far the reference point is below the worst that is worth having, as a part of the range.
 const MARGIN: f64 = 0.1;
@@ -33,18 +37,15 @@ pub(super) struct Stakes {
 impl Engine<'_> {
     pub(super) fn stakes(&self, model: &Model, step: &Step) -> Result<Stakes> {
         let ends = self.ends_of_front(model, step)?;
-        let objectives = ends.dim();
-        let ranges = spans(&ends);
-        let worst = |k: usize| ends.rows().map(|y| y[k]).fold(f64::INFINITY, f64::min);
-        let reference = match self.reference(model)? {
-            Some(reference) => reference,
-            None => (0..objectives).map(|k| worst(k) - MARGIN * ranges[k]).collect(),
-        };
         let mut means = model.means(&step.set)?;
         for y in model.means(&step.best)?.rows().chain(ends.rows()) {
             means.push(y)?;
         }
         let front = means.select(&non_dominated(&means)?);
+        let reference = match self.reference(model)? {
+            Some(reference) => reference,
+            None => below(&ends, &front),
+        };
         let positive = |v: f64| if v.is_finite() { v.max(1e-12) } else { 1e-12 };
         Ok(Stakes {
             range: positive(utility_range(model, step, &front, &reference)),
@@ -53,8 +54,9 @@ impl Engine<'_> {
         })
     }
 
-    /// For each objective, the means of the design that is best for whoever cares for nearly nothing
-    /// else.
+    /// For each objective, the means of the design that is best for whoever hardly cares for it and for
+    /// the others alike. (Whoever cares for one objective alone may get the same design as somebody who cares
+    /// for another: with more than two, such designs need not span the front.)
     fn ends_of_front(&self, model: &Model, step: &Step) -> Result<Points> {
         let mut pool = step.set.clone();
         for x in step.best.rows().chain(self.observed_designs()?.rows()) {
@@ -62,11 +64,13 @@ impl Engine<'_> {
         }
         let means = model.expected(&pool)?.penalised(model);
         let mut ends = means.select(&non_dominated(&means)?);
-        // The range of the front is that between its ends, which depend on the range.
-        for _ in 0..2 {
+        // The range of the front is that between its ends, which depend on the range. With more than two
+        // objectives a small range makes an objective count more, and its range smaller still.
+        let rounds = if means.dim() > 2 { 1 } else { 2 };
+        for _ in 0..rounds {
             let ranges = spans(&ends);
             ends = Points::new(means.dim());
-            for k in 0..means.dim() {
+            for k in (0..means.dim()).rev() {
                 let end = self.end_of_front(model, [&pool, &means], &ranges, k)?;
                 ends.push(model.means(&end)?.row(0))?;
             }
@@ -74,7 +78,7 @@ impl Engine<'_> {
         Ok(ends)
     }
 
-    /// The design of that kind for objective k, climbed to from the best of `pool`.
+    /// The design at which objective k is given up, climbed to from the best of `pool`.
     fn end_of_front(
         &self,
         model: &Model,
@@ -82,8 +86,8 @@ impl Engine<'_> {
         ranges: &[f64],
         k: usize,
     ) -> Result<Points> {
-        let others = OTHERS / (ranges.len() - 1).max(1) as f64;
-        let weight = |j: usize| if j == k { 1.0 - OTHERS } else { others };
+        let others = (1.0 - GIVEN_UP) / (ranges.len() - 1).max(1) as f64;
+        let weight = |j: usize| if j == k { GIVEN_UP } else { others };
         let factors: Vec<f64> = (0..ranges.len()).map(|j| weight(j) / ranges[j]).collect();
         let utility = |y: &[f64]| y.iter().zip(&factors).map(|(y, f)| y * f).sum::<f64>();
         let utilities: Vec<f64> = means.rows().map(utility).collect();
@@ -94,6 +98,23 @@ impl Engine<'_> {
         let end = best_utility(space, model, &lambda, pool.row(start))?;
         Ok(Points::from_rows(space.dim(), [end])?)
     }
+}
+
+/// A tenth of the range below the worst that is worth having.
+fn below(ends: &Points, front: &Points) -> Vec<f64> {
+    let column = |rows: &Points, k: usize| rows.rows().map(|y| y[k]).collect::<Vec<f64>>();
+    let below = |k: usize| {
+        let mut values = column(ends, k);
+        if ends.dim() > 2 {
+            // Ends are those of the models, and these may be wrong about some of them.
+            let mut all = column(front, k);
+            all.sort_unstable_by(f64::total_cmp);
+            values.extend(all.get((LEFT_OUT * all.len() as f64) as usize));
+        }
+        let worst = values.iter().copied().fold(f64::INFINITY, f64::min);
+        worst - MARGIN * span(values.into_iter())
+    };
+    (0..ends.dim()).map(below).collect()
 }
 
 /// The range of utilities on the part of the front that exceeds the reference point, averaged over
@@ -112,13 +133,13 @@ fn utility_range(model: &Model, step: &Step, front: &Points, reference: &[f64]) 
 
 /// Range of each column, not nothing.
 fn spans(rows: &Points) -> Vec<f64> {
-    let column = |k: usize| rows.rows().map(move |y| y[k]);
-    let span = |k: usize| {
-        let high = column(k).fold(f64::NEG_INFINITY, f64::max);
-        let span = high - column(k).fold(f64::INFINITY, f64::min);
-        if span.is_finite() { span.max(LEAST_RANGE) } else { LEAST_RANGE }
-    };
-    (0..rows.dim()).map(span).collect()
+    (0..rows.dim()).map(|k| span(rows.rows().map(|y| y[k]))).collect()
+}
+
+fn span(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    let span = high - values.fold(f64::INFINITY, f64::min);
+    if span.is_finite() { span.max(LEAST_RANGE) } else { LEAST_RANGE }
 }
 
 #[cfg(test)]
@@ -130,20 +151,24 @@ mod tests {
     use crate::history::History;
     use crate::problem::Problem;
     use std::collections::BTreeMap;
+    use std::f64::consts::FRAC_PI_2;
     use unyoke_math::sobol;
 
-    /// A study of maximising both of these on the unit square, with values at 24 designs.
-    fn history(functions: [fn(f64, f64) -> f64; 2], config: Config) -> History {
+    const NAMES: [&str; 3] = ["a", "b", "c"];
+
+    /// A study of maximising all of these on the unit square, with values at 24 designs.
+    fn history<const M: usize>(functions: [fn(f64, f64) -> f64; M], config: Config) -> History {
         let problem = Problem::builder().continuous("x", 0.0, 1.0).continuous("y", 0.0, 1.0);
-        let problem = problem.maximise("a", 1.0).maximise("b", 1.0).build().unwrap();
+        let problem = NAMES.iter().take(M).fold(problem, |built, name| built.maximise(*name, 1.0));
+        let problem = problem.build().unwrap();
         let mut records = vec![Record::from(Event::Created { problem, config, seed: 0 })];
         let designs = sobol::cube(2, 24, 1).unwrap();
-        let pairs = designs.rows().flat_map(|x| [("a", functions[0], x), ("b", functions[1], x)]);
-        for (evaluation, (name, function, x)) in (0..).zip(pairs) {
+        let all = designs.rows().flat_map(|x| NAMES.iter().zip(functions).map(move |f| (f, x)));
+        for (evaluation, ((name, function), x)) in (0..).zip(all) {
             let design = Design::new().with("x", x[0]).with("y", x[1]);
-            let (measurement, cost, initial) = (name.to_owned(), 1.0, true);
+            let (measurement, cost, initial) = (name.to_string(), 1.0, true);
             records.push(Event::Asked { evaluation, design, measurement, cost, initial }.into());
-            let values = BTreeMap::from([(name.to_owned(), function(x[0], x[1]).into())]);
+            let values = BTreeMap::from([(name.to_string(), function(x[0], x[1]).into())]);
             let (missing, cost, design) = (None, None, None);
             records.push(Event::Measured { evaluation, values, missing, cost, design }.into());
         }
@@ -151,14 +176,14 @@ mod tests {
     }
 
     /// The reference point in the units of the objectives, with the range of utilities and the volume.
-    fn stakes(history: &History) -> ([f64; 2], f64, f64) {
+    fn stakes<const M: usize>(history: &History) -> ([f64; M], f64, f64) {
         let engine = Engine::new(history);
         let model = engine.model(Basis::Expected).unwrap();
         let step = engine.step(&model).unwrap();
         let stakes = engine.stakes(&model, &step).unwrap();
         let raw = |k: usize| model.objectives[k].map.restore(stakes.reference[k]);
         let scales: f64 = model.objectives.iter().map(|belief| belief.map.scale()).product();
-        ([raw(0), raw(1)], stakes.range, stakes.volume * scales)
+        (std::array::from_fn(raw), stakes.range, stakes.volume * scales)
     }
 
     #[test]
@@ -172,6 +197,19 @@ mod tests {
         // The volume below the line between them is 0.71; below ten steps along it, 0.66.
         assert!((volume - 0.66).abs() < 0.02, "{volume}");
         assert!(range > 0.0);
+    }
+
+    #[test]
+    fn each_objective_is_given_up_at_an_end_of_a_dented_front() {
+        // As in DTLZ2: at x = 1 both a and b are as good as they can be, and whoever cares for either of
+        // them alone is best off there.
+        let a = |x: f64, y: f64| -(x * FRAC_PI_2).cos() * (y * FRAC_PI_2).cos();
+        let b = |x: f64, y: f64| -(x * FRAC_PI_2).cos() * (y * FRAC_PI_2).sin();
+        let c = |x: f64, _: f64| -0.9 * (x * FRAC_PI_2).sin();
+        let ([a, b, c], ..) = stakes(&history([a, b, c], Config::default()));
+        // Each is worst at one corner, and a tenth of its range above the point there.
+        let is_near = |value: f64, expected: f64| (value - expected).abs() < 0.03;
+        assert!(is_near(a, -1.1) && is_near(b, -1.1) && is_near(c, -0.99), "{a} {b} {c}");
     }
 
     #[test]
