@@ -766,7 +766,7 @@ fn note_deeds(deeds: &mut BTreeMap<u64, Vec<Deed>>, from: u64, records: &[Record
             }
         });
         let own: &mut Vec<Deed> = deeds.entry(evaluation).or_default();
-        // Most have one or two, for ever.
+        // Few evaluations have more than two.
         own.reserve_exact(1);
         own.push(Deed { position, what, by, at: record.at });
     }
