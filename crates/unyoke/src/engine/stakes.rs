@@ -70,6 +70,7 @@ impl Engine<'_> {
         for _ in 0..rounds {
             let ranges = spans(&ends);
             ends = Points::new(means.dim());
+            // Backwards: two objectives then have their ends in the order of earlier versions.
             for k in (0..means.dim()).rev() {
                 let end = self.end_of_front(model, [&pool, &means], &ranges, k)?;
                 ends.push(model.means(&end)?.row(0))?;
@@ -100,10 +101,10 @@ impl Engine<'_> {
     }
 }
 
-/// A tenth of the range below the worst that is worth having.
+/// A point a tenth of the range below the worst that is worth having.
 fn below(ends: &Points, front: &Points) -> Vec<f64> {
     let column = |rows: &Points, k: usize| rows.rows().map(|y| y[k]).collect::<Vec<f64>>();
-    let below = |k: usize| {
+    let coordinate = |k: usize| {
         let mut values = column(ends, k);
         if ends.dim() > 2 {
             // Ends are those of the models, and these may be wrong about some of them.
@@ -114,7 +115,7 @@ fn below(ends: &Points, front: &Points) -> Vec<f64> {
         let worst = values.iter().copied().fold(f64::INFINITY, f64::min);
         worst - MARGIN * span(values.into_iter())
     };
-    (0..ends.dim()).map(below).collect()
+    (0..ends.dim()).map(coordinate).collect()
 }
 
 /// The range of utilities on the part of the front that exceeds the reference point, averaged over

@@ -12,7 +12,7 @@ fn par_ego_gradients_match_finite_differences() {
             let known = sobol::cube(3, 8, round).unwrap();
             let weights = sobol::simplex(objectives, 1, round).unwrap();
             let par_ego = ParEgo::new(&model, &known, &weights).unwrap();
-            // Differences are taken over steps that hardly ever meet a kink.
+            // Steps this short seldom cross a kink.
             assert_gradients(&par_ego, 3, &mut rng);
         }
     }
