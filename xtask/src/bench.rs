@@ -8,7 +8,10 @@ use std::time::SystemTime;
 /// Runs all benchmarks, or those whose name contains `filter`.
 pub(crate) fn all(filter: Option<&str>) -> Outcome {
     let start = SystemTime::now();
-    let mut bench = cargo(&["bench", "--workspace", "--benches", "--", "--noplot"]);
+    // Only packages with benchmarks: the test harness of others would not know their flags.
+    let packages = ["--package", "unyoke-math", "--package", "unyoke"];
+    let mut bench = cargo(&["bench", "--benches"]);
+    bench.args(packages).args(["--", "--noplot"]);
     run(bench.args(filter))?;
     let mut rows = Vec::new();
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);

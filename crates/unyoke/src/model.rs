@@ -25,7 +25,7 @@ use crate::worth::{Seen, Worth};
 use calibration::{SELECTED, doubt};
 use fit::{Draft, condition_on_expected, modelled};
 use known::Known;
-use outliers::draft;
+use outliers::drafts;
 use unyoke_math::gp::{Prediction, Query};
 use unyoke_math::{Points, Result, normal};
 
@@ -172,8 +172,7 @@ impl Model {
         config: &Config,
         fits: &Fits,
     ) -> Result<Self> {
-        let drafts = observed.iter().map(|one| draft(one, config, fits));
-        let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+        let mut drafts = drafts(observed, config, fits)?;
         let modelled = modelled(&drafts)?;
         let mut model = Self::default();
         for ((observed, draft), data) in observed.iter().zip(&mut drafts).zip(&modelled) {
@@ -199,9 +198,7 @@ impl Model {
 
     /// Whether the values of some output are followed less closely than they were declared to be.
     pub(crate) fn adapts(observed: &[Observed<'_>], config: &Config, fits: &Fits) -> Result<bool> {
-        let drafts = observed.iter().map(|one| draft(one, config, fits));
-        let drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
-        Ok(drafts.iter().any(Draft::is_adapted))
+        Ok(drafts(observed, config, fits)?.iter().any(Draft::is_adapted))
     }
 
     /// What is believed if pending evaluations return values that these normals make of what is

@@ -182,7 +182,7 @@ impl Draft {
 
     /// What is expected at each of `points`, from the designs that were fitted and, at designs of
     /// its own, from what was observed there.
-    fn expected(&self, points: &Points) -> Result<Vec<f64>> {
+    pub(super) fn expected(&self, points: &Points) -> Result<Vec<f64>> {
         let part = thinned(&self.data);
         let gp = self.hyper.condition(FAMILY, &part);
         let gp = gp.or_else(|error| self.cautious(&part).ok_or(error)?)?;

@@ -1,7 +1,7 @@
 //! What the model of each output expects of every value when it has not seen it.
 
 use super::fit::{Draft, modelled, standardised_variance};
-use super::outliers::draft;
+use super::outliers::drafts;
 use super::suspects::Clipped;
 use super::{Observed, Row};
 use crate::config::Config;
@@ -43,8 +43,7 @@ pub(crate) fn comparisons(
     config: &Config,
     fits: &Fits,
 ) -> Result<Vec<Option<Comparison>>> {
-    let drafts = observed.iter().map(|one| draft(one, config, fits));
-    let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+    let mut drafts = drafts(observed, config, fits)?;
     let modelled = modelled(&drafts)?;
     let rows = observed.iter().zip(&mut drafts).zip(&modelled);
     rows.map(|((observed, draft), data)| {

@@ -11,7 +11,8 @@
 //!   *clipped*: it counts as a value clearly worse than all others, on the same side of the limit.
 //!   The place stays bad, and differences between other values stay visible. Where no neighbour
 //!   confirms that it is bad, it has noise, so that others may say otherwise; where one does, it is
-//!   clipped only if it is very far out.
+//!   clipped only if it is very far out. Several values that are the price of another objective, which
+//!   is best where they were measured, are not clipped: how bad they are matters to whoever pays it.
 //!
 //! Where nothing is decided the model is that of all values, bit for bit.
 
@@ -21,10 +22,38 @@ use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
 use super::{Observed, Row};
 use crate::config::{Config, Outliers};
 use crate::remembered::Fits;
-use unyoke_math::Result;
+use unyoke_math::{Points, Result};
 
-/// The model of an output, its outliers handled as the settings say.
-pub(super) fn draft(observed: &Observed<'_>, config: &Config, fits: &Fits) -> Result<Draft> {
+/// The models of all outputs, their outliers handled as the settings say.
+pub(super) fn drafts(
+    observed: &[Observed<'_>],
+    config: &Config,
+    fits: &Fits,
+) -> Result<Vec<Draft>> {
+    let drafts = observed.iter().map(|one| draft(one, config, fits, Clipping::Allowed));
+    let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
+    for k in 0..drafts.len() {
+        if is_price(k, observed, &drafts)? {
+            drafts[k] = draft(&observed[k], config, fits, Clipping::Never)?;
+        }
+    }
+    Ok(drafts)
+}
+
+/// Whether values may count as less extreme ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clipping {
+    Allowed,
+    Never,
+}
+
+/// The model of an output by itself.
+fn draft(
+    observed: &Observed<'_>,
+    config: &Config,
+    fits: &Fits,
+    clipping: Clipping,
+) -> Result<Draft> {
     let mut rows = sorted_rows(observed);
     if config.outliers == Outliers::Kept {
         return Draft::new(observed, &rows, config, fits);
@@ -39,13 +68,47 @@ pub(super) fn draft(observed: &Observed<'_>, config: &Config, fits: &Fits) -> Re
         others = (set_aside.len() == suspects.len()).then_some(draft);
     }
     rows.retain(|row| set_aside.iter().all(|one| one.evaluation != row.evaluation));
-    let clipped = clip(&mut rows, observed.limit);
+    let clipped = match clipping {
+        Clipping::Allowed => clip(&mut rows, observed.limit),
+        Clipping::Never => vec![],
+    };
     let draft = match others {
         // All suspects are set aside: this is the model of the rest.
         Some(draft) if clipped.is_empty() => draft,
         _ => Draft::new(observed, &rows, config, fits)?,
     };
     Ok(with_notes(draft, &set_aside, clipped))
+}
+
+/// Whether the clipped values of output `k` are what the best of another objective costs in this one: there are
+/// several, not all the same as penalties are, and of the designs at which this output was measured, one of
+/// theirs is expected to be the best for another objective.
+fn is_price(k: usize, observed: &[Observed<'_>], drafts: &[Draft]) -> Result<bool> {
+    let (one, draft) = (&observed[k], &drafts[k]);
+    let [first, others @ ..] = &draft.clipped[..] else { return Ok(false) };
+    if one.limit.is_some() || others.iter().all(|other| other.value == first.value) {
+        return Ok(false);
+    }
+    let counts = |row: &&Row<'_>| !draft.set_aside.contains(&row.evaluation);
+    let is_clipped = |row: &Row<'_>| draft.clipped.iter().any(|c| c.evaluation == row.evaluation);
+    let rows: Vec<&Row<'_>> = one.rows.iter().filter(counts).collect();
+    let designs = Points::from_rows(one.dim, rows.iter().map(|row| row.x))?;
+    for (other, draft) in observed.iter().zip(drafts) {
+        if other.limit.is_some() || std::ptr::eq(other, one) {
+            continue;
+        }
+        let values: Vec<f64> = match &other.known {
+            Some(known) => {
+                designs.rows().map(|x| known.at(x).unwrap_or(f64::NEG_INFINITY)).collect()
+            }
+            None => draft.expected(&designs)?,
+        };
+        let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if rows.iter().zip(&values).any(|(row, value)| *value == best && is_clipped(row)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Those of some rows that a model of the other values rules out.

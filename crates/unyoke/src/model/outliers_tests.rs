@@ -61,7 +61,8 @@ impl Seen {
     }
 
     fn draft(&self) -> Draft {
-        draft(&self.observed(), &Config::default(), &Fits::default()).unwrap()
+        let drafts = drafts(&[self.observed()], &Config::default(), &Fits::default()).unwrap();
+        drafts.into_iter().next().unwrap()
     }
 
     /// The numbers of the values that are set aside, and of those that are clipped.
@@ -307,4 +308,29 @@ fn what_breaks_a_constraint_is_clipped_and_breaks_it_still() {
     let at = Points::from_rows(2, [[0.02, 0.98], [0.5, 0.5]]).unwrap();
     let probabilities = constraint.probabilities(&at).unwrap();
     assert!(probabilities[0] < 0.01 && probabilities[1] > 0.99, "{probabilities:?}");
+}
+
+#[test]
+fn what_the_best_of_another_objective_costs_is_not_clipped() {
+    let steep = |x: &[f64]| wave(x) - if x[0] > 0.9 { 1e6 * x[0] } else { 0.0 };
+    let penalty = |x: &[f64]| if x[0] > 0.9 { -1e6 } else { wave(x) };
+    let clipped = |price: &Seen, other: fn(&[f64]) -> f64| {
+        // The other objective has values of its own, at other designs.
+        let other = Seen::new(30, 5, other);
+        let observed = [price.observed(), other.observed()];
+        let drafts = drafts(&observed, &Config::default(), &Fits::default()).unwrap();
+        assert!(drafts[1].clipped.is_empty());
+        drafts[0].clipped.iter().map(|one| one.evaluation).collect::<Vec<_>>()
+    };
+    let steep = Seen::new(24, 3, steep);
+    let far: Vec<u64> = (0..24).filter(|i| steep.values[*i as usize] < -1e5).collect();
+    assert_eq!(far.len(), 3);
+    // Somebody may want the designs at which the other objective is best, for what they cost in this one.
+    assert_eq!(clipped(&steep, |x| x[0]), Vec::<u64>::new());
+    assert_eq!(clipped(&steep, |x| -x[0]), far);
+    // The same value again and again is what programs return when they fail.
+    assert_eq!(clipped(&Seen::new(24, 3, penalty), |x| x[0]), far);
+    // A single one may be wrong.
+    let single = Seen::new(24, 3, wave).and([1.0, 0.0], -1e6);
+    assert_eq!(clipped(&single, |x| x[0]), [24]);
 }

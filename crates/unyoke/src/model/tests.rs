@@ -130,9 +130,9 @@ fn designs_that_are_good_for_another_objective_stay_as_well() {
     let flat: Vec<f64> = points.rows().map(|x| 0.01 * smooth(x)).collect();
     let other: Vec<f64> = points.rows().map(hill).collect();
     let (f, g) = (Output::maximise("f"), Output::maximise("g"));
-    let drafts = [observed(&f, &points, &flat), observed(&g, &points, &other)];
-    let drafts = drafts.iter().map(|one| draft(one, &isotropic(), &Fits::default()).unwrap());
-    let [kept, _] = &modelled(&drafts.collect::<Vec<_>>()).unwrap()[..] else { panic!() };
+    let observed = [observed(&f, &points, &flat), observed(&g, &points, &other)];
+    let drafts = drafts(&observed, &isotropic(), &Fits::default()).unwrap();
+    let [kept, _] = &modelled(&drafts).unwrap()[..] else { panic!() };
     let best = unyoke_math::optimize::largest(&other, 20);
     assert!(best.iter().all(|&i| kept.points().rows().any(|x| x == points.row(i))));
 }
