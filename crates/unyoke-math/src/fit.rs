@@ -155,7 +155,8 @@ impl Hyper {
         Gp::new(self.kernel(family, data.points().dim())?, self.mean, self.noise, data)
     }
 
-    fn kernel(&self, family: Family, dim: usize) -> Result<Kernel> {
+    /// The kernel with these hyper-parameters, for this many inputs.
+    pub fn kernel(&self, family: Family, dim: usize) -> Result<Kernel> {
         Kernel::new(family, dim, &self.lengthscales, self.outputscale)
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod known;
 pub(crate) mod subset;
 mod belief;
 mod calibration;
+mod deviations;
 mod feasibility;
 mod fit;
 mod joint;

@@ -33,6 +33,7 @@ pub(super) const ENGINE: &[&str] = &[
     "correlations",
     "pending",
     "outliers",
+    "deviations",
     "discretisation",
     "search",
     "front",

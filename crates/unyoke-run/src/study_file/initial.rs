@@ -104,6 +104,9 @@ impl StudyFile {
         if !is_named("outliers") {
             config.outliers = begun.outliers;
         }
+        if !is_named("deviations") {
+            config.deviations = begun.deviations;
+        }
         config
     }
 }
