@@ -262,6 +262,32 @@ pub(crate) struct Prospect<'a> {
     means: Vec<f64>,
     /// Objectives that do not move, at the candidate.
     queries: Vec<Query>,
+    gathering: RefCell<Gathering>,
+}
+
+/// Whether derivatives are gathered in place of their gradients in x, and those that came last.
+#[derive(Default)]
+struct Gathering {
+    is_on: bool,
+    last: Option<Derivatives>,
+}
+
+/// Derivatives of a logarithm of a gain in the slopes, those of each moved objective after one another,
+/// and in the means at the candidate.
+#[derive(Default)]
+pub(crate) struct Derivatives {
+    slopes: Vec<f64>,
+    means: Vec<f64>,
+}
+
+impl Derivatives {
+    /// `self ← self + share · other`.
+    pub(crate) fn add(&mut self, share: f64, other: &Self) {
+        for (sum, terms) in [(&mut self.slopes, &other.slopes), (&mut self.means, &other.means)] {
+            sum.resize(terms.len(), 0.0);
+            sum.iter_mut().zip(terms).for_each(|(s, t)| *s += share * t);
+        }
+    }
 }
 
 /// Candidates that are looked at together, to be asked for in their order, of which values are wanted
@@ -296,6 +322,11 @@ impl<'a> Beside<'a> {
     /// For functions whose values at these designs will be wanted, in this order.
     pub(crate) fn ahead_of(points: Points) -> Self {
         Self { prospect: None, ahead: Some(points) }
+    }
+
+    /// What is shared by the functions that came last, if anything is.
+    pub(crate) fn shared(&self) -> Option<SharedProspect<'a>> {
+        self.prospect.clone()
     }
 
     /// The prospect that is shared already if it is of the same designs and objective, else a new one,
@@ -349,7 +380,19 @@ impl<'a> Prospect<'a> {
             twin: None,
             means: vec![0.0; objectives],
             queries: vec![Query::default(); objectives],
+            gathering: RefCell::default(),
         }
+    }
+
+    /// From now on pulling back leaves derivatives here, for whoever adds several of them up before
+    /// their gradient is computed once.
+    pub(crate) fn gather(&self) {
+        *self.gathering.borrow_mut() = Gathering { is_on: true, last: None };
+    }
+
+    /// Ends that, and returns what was left here.
+    pub(crate) fn gathered(&self) -> Option<Derivatives> {
+        self.gathering.take().last
     }
 
     /// Looks at many candidates at once.
@@ -490,9 +533,44 @@ impl<'a> Prospect<'a> {
         Ok(known)
     }
 
-    /// The gradient in x of a quantity with these derivatives in the slopes, those of each moved
-    /// objective after one another, which are used up, and in the means at the candidate.
+    /// The gradient in x of the logarithm of a `gain` with these derivatives in the slopes, those of each
+    /// moved objective after one another, which are used up, and in the means at the candidate. Nothing
+    /// where they are gathered.
     pub(crate) fn pull_back(
+        &self,
+        x: &[f64],
+        gain: f64,
+        (by_slopes, by_means): (&mut [f64], &[f64]),
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let mut gathering = self.gathering.borrow_mut();
+        if gathering.is_on {
+            let per_gain = |by: &[f64]| by.iter().map(|by| by / gain).collect();
+            gathering.last =
+                Some(Derivatives { slopes: per_gain(by_slopes), means: per_gain(by_means) });
+            gradient.fill(0.0);
+            return Ok(());
+        }
+        self.write_gradient(x, by_slopes, by_means, gradient)?;
+        gradient.iter_mut().for_each(|g| *g /= gain);
+        Ok(())
+    }
+
+    /// Adds the gradient in x of what has these derivatives.
+    pub(crate) fn add_gradient(
+        &self,
+        x: &[f64],
+        mut derivatives: Derivatives,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let mut own = vec![0.0; gradient.len()];
+        let Derivatives { slopes, means } = &mut derivatives;
+        self.write_gradient(x, slopes, means, &mut own)?;
+        gradient.iter_mut().zip(own).for_each(|(g, own)| *g += own);
+        Ok(())
+    }
+
+    fn write_gradient(
         &self,
         x: &[f64],
         by_slopes: &mut [f64],
