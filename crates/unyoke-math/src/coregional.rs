@@ -26,6 +26,7 @@ pub mod fit;
 
 use crate::data::Data;
 use crate::error::{Error, Result, check_finite, check_shape};
+use crate::fit::Wanted;
 use crate::gp::{Prediction, check_noise, imagined};
 use crate::kernel::{Family, Kernel, Scaled};
 use crate::linalg::{Cholesky, Matrix};
@@ -198,9 +199,24 @@ struct Part {
 #[derive(Debug, Clone, Default)]
 struct Seen {
     scaled: Vec<f64>,
-    /// k_q(X, x) and dk_q/dr².
+    /// k_q(X, x) and, where gradients are wanted, dk_q/dr².
     covariances: Vec<f64>,
     slopes: Vec<f64>,
+}
+
+impl Seen {
+    /// Looks at some points from the scaled one.
+    fn look(&mut self, kernel: &Kernel, points: &Scaled, z: &[f64], wanted: Wanted) {
+        let Self { covariances, slopes, .. } = self;
+        covariances.resize(points.len(), 0.0);
+        match wanted {
+            Wanted::Value => points.covariances(kernel, z, covariances),
+            Wanted::Gradient => {
+                slopes.resize(points.len(), 0.0);
+                points.covariances_and_slopes(kernel, z, covariances, slopes);
+            }
+        }
+    }
 }
 
 /// Everything about one point x that predictions of all outputs and their gradients share.
@@ -338,7 +354,7 @@ impl Coregional {
         check_finite("appended value", &[value])?;
         check_noise(noise)?;
         let mut seen = vec![];
-        self.see(x, &mut seen)?;
+        self.see(x, Wanted::Value, &mut seen)?;
         let mut row = vec![0.0; self.len()];
         self.cross(&seen, k, &mut row);
         Arc::make_mut(&mut self.factor).append(&row, self.prior.get(k, k) + noise)?;
@@ -397,9 +413,13 @@ impl Coregional {
 
     /// As [`Coregional::query`], reusing the buffers of an earlier query.
     pub fn query_into(&self, x: &[f64], query: &mut Query) -> Result<()> {
+        self.query_for(x, Wanted::Gradient, query)
+    }
+
+    fn query_for(&self, x: &[f64], wanted: Wanted, query: &mut Query) -> Result<()> {
         let (n, outputs) = (self.len(), self.outputs());
         let Query { seen, whitened, means, covariance } = query;
-        self.see(x, seen)?;
+        self.see(x, wanted, seen)?;
         reshape(whitened, n, outputs);
         reshape(covariance, outputs, outputs);
         means.clear();
@@ -407,7 +427,7 @@ impl Coregional {
             self.cross(seen, k, whitened.col_mut(k));
             means.push(self.means[k] + dot(whitened.col(k), &self.alpha));
         }
-        self.factor.solve_lower_many(whitened);
+        self.factor.solve_lower_few(whitened);
         for k in 0..outputs {
             for other in 0..=k {
                 let explained = dot(whitened.col(k), whitened.col(other));
@@ -450,18 +470,25 @@ impl Coregional {
     /// Adds the gradient of Σ_k (means_k μ_k(x) − whitened_kᵀ v_k(x)) to `gradient`; `whitened` is
     /// used up.
     fn pull_back(&self, query: &Query, means: &[f64], whitened: &mut Matrix, gradient: &mut [f64]) {
-        self.factor.solve_upper_many(whitened);
+        self.factor.solve_upper_few(whitened);
+        self.add_solved(query, means, whitened, gradient);
+    }
+
+    /// The same from `solved` = L⁻ᵀ whitened, which is used up.
+    fn add_solved(&self, query: &Query, means: &[f64], solved: &mut Matrix, gradient: &mut [f64]) {
         for (k, &mean) in means.iter().enumerate() {
-            for (weight, alpha) in whitened.col_mut(k).iter_mut().zip(&self.alpha) {
+            for (weight, alpha) in solved.col_mut(k).iter_mut().zip(&self.alpha) {
                 *weight = mean * alpha - *weight;
             }
         }
+        let mut weights = vec![0.0; self.len()];
         for (part, seen) in self.parts.iter().zip(&query.seen) {
-            let mut weights = vec![0.0; self.len()];
+            weights.fill(0.0);
             for (k, shares) in part.shares.iter().enumerate() {
-                add_products(&mut weights, shares, whitened.col(k));
+                add_products(&mut weights, shares, solved.col(k));
             }
-            part.inputs.add_gradient(&part.kernel, &seen.scaled, &seen.slopes, &weights, gradient);
+            weights.iter_mut().zip(&seen.slopes).for_each(|(weight, slope)| *weight *= slope);
+            part.inputs.add_weighted_gradient(&part.kernel, &seen.scaled, &weights, gradient);
         }
     }
 
@@ -476,7 +503,7 @@ impl Coregional {
         check_shape("factors of the means", self.outputs(), factors.len())?;
         check_shape("coordinates of the gradient", self.dim(), gradient.len())?;
         let mut seen = vec![];
-        self.see(x, &mut seen)?;
+        self.see(x, Wanted::Gradient, &mut seen)?;
         let mut means = self.means.clone();
         for (part, seen) in self.parts.iter().zip(&seen) {
             for (k, mean) in means.iter_mut().enumerate() {
@@ -561,19 +588,14 @@ impl Coregional {
     }
 
     /// Looks at `x` through each latent process.
-    fn see(&self, x: &[f64], seen: &mut Vec<Seen>) -> Result<()> {
+    fn see(&self, x: &[f64], wanted: Wanted, seen: &mut Vec<Seen>) -> Result<()> {
         seen.resize_with(self.parts.len(), Seen::default);
         for (part, seen) in self.parts.iter().zip(seen) {
             part.kernel.check_point(x)?;
             part.kernel.scale_point_into(x, &mut seen.scaled);
-            seen.covariances.resize(self.len(), 0.0);
-            seen.slopes.resize(self.len(), 0.0);
-            part.inputs.covariances_and_slopes(
-                &part.kernel,
-                &seen.scaled,
-                &mut seen.covariances,
-                &mut seen.slopes,
-            );
+            let z = std::mem::take(&mut seen.scaled);
+            seen.look(&part.kernel, &part.inputs, &z, wanted);
+            seen.scaled = z;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result, check_finite, check_positive, check_shape};
 use crate::linalg::Matrix;
 use crate::points::Points;
-use crate::simd::{exp, vectorised, weighted_squares};
+use crate::simd::{exp, vectorised, weighted_gaps, weighted_squares};
 use std::ops::Range;
 
 /// Shape of a covariance function.
@@ -352,6 +352,20 @@ impl Scaled {
             let terms = column.iter().zip(slopes).zip(weights);
             let sum: f64 = terms.map(|((v, slope), w)| w * slope * (z[d] - v)).sum();
             gradient[d] += 2.0 * kernel.inverse_lengthscales[d] * sum;
+        }
+    }
+
+    /// Adds the same given the products of weights and slopes, lane by lane.
+    pub(crate) fn add_weighted_gradient(
+        &self,
+        kernel: &Kernel,
+        z: &[f64],
+        products: &[f64],
+        gradient: &mut [f64],
+    ) {
+        let scales = kernel.inverse_lengthscales.iter().zip(z);
+        for ((g, column), (scale, z)) in gradient.iter_mut().zip(&self.columns).zip(scales) {
+            *g += 2.0 * scale * weighted_gaps(column, *z, products);
         }
     }
 

@@ -4,14 +4,19 @@
 //! a covariance matrix that can grow row by row.
 
 use crate::error::{Error, Result, check_shape};
+use crate::simd::{dot_in_lanes, subtract_four, vectorised};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::BlockStructure;
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
+use std::ops::Range;
 
 /// Relative jitters tried in turn when a covariance matrix is not numerically positive definite.
 const JITTERS: [f64; 10] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4];
+
+/// Columns of a factor that are passed at once.
+const BLOCK: usize = 4;
 
 /// A matrix in column-major order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -218,6 +223,91 @@ impl Cholesky {
     pub fn solve_upper_many(&self, rhs: &mut Matrix) {
         let upper = self.view().transpose();
         triangular_solve::solve_upper_triangular_in_place(upper, rhs.view_mut(), Par::Seq);
+    }
+
+    /// `rhs ← L⁻¹ rhs` for a few columns, for which rearranging L does not pay.
+    pub(crate) fn solve_lower_few(&self, rhs: &mut Matrix) {
+        vectorised(
+            #[inline(always)]
+            || {
+                let (order, rows) = (self.order, rhs.rows.max(1));
+                for start in (0..order).step_by(BLOCK) {
+                    let end = (start + BLOCK).min(order);
+                    for x in rhs.data.chunks_exact_mut(rows) {
+                        self.solve_lower_block(start..end, x);
+                    }
+                    if end == order {
+                        return;
+                    }
+                    let below = self.below(start);
+                    for x in rhs.data.chunks_exact_mut(rows) {
+                        let (known, rest) = x.split_at_mut(end);
+                        let [a, b, c, d] = [start, start + 1, start + 2, start + 3];
+                        subtract_four(rest, [known[a], known[b], known[c], known[d]], below);
+                    }
+                }
+            },
+        );
+    }
+
+    /// `rhs ← L⁻ᵀ rhs`, likewise.
+    pub(crate) fn solve_upper_few(&self, rhs: &mut Matrix) {
+        vectorised(
+            #[inline(always)]
+            || {
+                let (order, rows) = (self.order, rhs.rows.max(1));
+                let whole = order - order % BLOCK;
+                for x in rhs.data.chunks_exact_mut(rows) {
+                    self.solve_upper_block(whole..order, x);
+                }
+                for start in (0..whole).step_by(BLOCK).rev() {
+                    let below = self.below(start);
+                    for x in rhs.data.chunks_exact_mut(rows) {
+                        let (block, known) = x.split_at_mut(start + BLOCK);
+                        // Independent of each other, which processors make use of.
+                        for (v, column) in block[start..].iter_mut().zip(below) {
+                            *v -= dot_in_lanes(column, known);
+                        }
+                        self.solve_upper_block(start..start + BLOCK, block);
+                    }
+                }
+            },
+        );
+    }
+
+    /// What is below the diagonal block that begins at `start`, column by column.
+    #[inline(always)]
+    fn below(&self, start: usize) -> [&[f64]; BLOCK] {
+        let [a, b, c, d] = [start, start + 1, start + 2, start + 3];
+        let end = start + BLOCK;
+        [&self.col(a)[end..], &self.col(b)[end..], &self.col(c)[end..], &self.col(d)[end..]]
+    }
+
+    #[inline(always)]
+    fn solve_lower_block(&self, block: Range<usize>, x: &mut [f64]) {
+        for j in block.start..block.end {
+            let column = self.col(j);
+            x[j] /= column[j];
+            for i in j + 1..block.end {
+                x[i] = (-column[i]).mul_add(x[j], x[i]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn solve_upper_block(&self, block: Range<usize>, x: &mut [f64]) {
+        for j in (block.start..block.end).rev() {
+            let column = self.col(j);
+            for i in j + 1..block.end {
+                x[j] = (-column[i]).mul_add(x[i], x[j]);
+            }
+            x[j] /= column[j];
+        }
+    }
+
+    #[inline(always)]
+    fn col(&self, j: usize) -> &[f64] {
+        &self.data[j * self.stride..j * self.stride + self.order]
     }
 
     /// The lower triangle of A⁻¹; what stands above the diagonal is unspecified.
@@ -430,9 +520,17 @@ mod tests {
                 many.col_mut(j).copy_from_slice(&seeds[j * order..(j + 1) * order]);
             }
             let rhs = many.clone();
+            let mut few = many.clone();
             l.solve_lower_many(&mut many);
             let lower = many.clone();
             l.solve_upper_many(&mut many);
+            l.solve_lower_few(&mut few);
+            let agree = |a: &Matrix, b: &Matrix| {
+                a.data.iter().zip(&b.data).all(|(a, b)| (a - b).abs() < 1e-11)
+            };
+            prop_assert!(agree(&few, &lower));
+            l.solve_upper_few(&mut few);
+            prop_assert!(agree(&few, &many));
             for j in 0..7 {
                 let mut one = rhs.col(j).to_vec();
                 l.solve_lower(&mut one);

@@ -64,6 +64,18 @@ impl Bounds {
     }
 }
 
+impl Bounds {
+    /// Length of the part of an upward gradient at `x` that does not lead out of the box.
+    pub(crate) fn slope_inside(&self, x: &[f64], gradient: &[f64]) -> f64 {
+        let sides = self.lower.iter().zip(&self.upper);
+        let parts = x.iter().zip(gradient).zip(sides).map(|((v, g), (l, u))| {
+            let leads_out = (*v <= *l && *g < 0.0) || (*v >= *u && *g > 0.0);
+            if leads_out { 0.0 } else { g * g }
+        });
+        parts.sum::<f64>().sqrt()
+    }
+}
+
 /// Fraction of a side within which a climb does not distinguish a point from the end of the side.
 const AT_THE_END: f64 = 1e-12;
 
@@ -312,6 +324,13 @@ mod tests {
 
     fn tight() -> Stopping {
         Stopping { iterations: 500, gradient: 1e-10, gain: 1e-16 }
+    }
+
+    #[test]
+    fn slopes_that_lead_out_of_the_box_do_not_count() {
+        let bounds = Bounds::unit_cube(4);
+        let slope = bounds.slope_inside(&[0.0, 1.0, 0.5, 1.0], &[-7.0, 7.0, 3.0, -4.0]);
+        assert_eq!(slope, 5.0);
     }
 
     #[test]

@@ -45,24 +45,39 @@ const LANES: usize = 8;
 fn sum_pairs(a: &[f64], b: &[f64], term: impl Fn(f64, f64, f64) -> f64) -> f64 {
     vectorised(
         #[inline(always)]
-        || {
-            let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-            let rest = a.remainder().iter().zip(b.remainder());
-            let mut lanes = [0.0; LANES];
-            for (x, y) in a.zip(b) {
-                for i in 0..LANES {
-                    lanes[i] = term(x[i], y[i], lanes[i]);
-                }
-            }
-            let last = rest.fold(0.0, |sum, (x, y)| term(*x, *y, sum));
-            lanes.iter().sum::<f64>() + last
-        },
+        || sum_pairs_in_lanes(a, b, term),
     )
+}
+
+/// The same inside a loop that is vectorised already.
+#[inline(always)]
+fn sum_pairs_in_lanes(a: &[f64], b: &[f64], term: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let mut lanes = [0.0; LANES];
+    for (x, y) in a.zip(b) {
+        for i in 0..LANES {
+            lanes[i] = term(x[i], y[i], lanes[i]);
+        }
+    }
+    let last = rest.fold(0.0, |sum, (x, y)| term(*x, *y, sum));
+    lanes.iter().sum::<f64>() + last
 }
 
 /// aᵀ b, for slices of one length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum_pairs(
+        a,
+        b,
+        #[inline(always)]
+        |x, y, sum| x.mul_add(y, sum),
+    )
+}
+
+/// aᵀ b inside a loop that is vectorised already.
+#[inline(always)]
+pub(crate) fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
+    sum_pairs_in_lanes(
         a,
         b,
         #[inline(always)]
@@ -88,6 +103,17 @@ pub(crate) fn weighted_gaps(a: &[f64], c: f64, weights: &[f64]) -> f64 {
         #[inline(always)]
         |x, w, sum| (c - x).mul_add(w, sum),
     )
+}
+
+/// `sum ← sum − Σ factors · terms`, four at once.
+#[inline(always)]
+pub(crate) fn subtract_four(sum: &mut [f64], factors: [f64; 4], terms: [&[f64]; 4]) {
+    let [a, b, c, d] = factors;
+    let [first, second, third, fourth] = terms;
+    for ((((s, w), x), y), z) in sum.iter_mut().zip(first).zip(second).zip(third).zip(fourth) {
+        let pair = (-a).mul_add(*w, (-b).mul_add(*x, *s));
+        *s = (-c).mul_add(*y, (-d).mul_add(*z, pair));
+    }
 }
 
 /// `sum ← sum + factor · terms`.

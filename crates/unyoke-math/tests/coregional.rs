@@ -402,6 +402,32 @@ fn imagined_values_of_several_outputs_are_drawn_one_after_the_other() {
 }
 
 #[test]
+fn many_candidates_and_values_alone_are_what_single_candidates_are() {
+    let mut rng = Rng::new(9, 0);
+    for counts in COUNTS {
+        let model = conditioned(&mut rng, 3, counts);
+        let set = model.fixed_set(&set_points(&mut rng)).unwrap();
+        let points = Points::from_rows(3, (0..5).map(|_| uniforms(&mut rng, 3))).unwrap();
+        for m in 0..counts.len() {
+            let many = set.evaluate_many(&points, m).unwrap();
+            let mut value = Candidate::default();
+            for (i, x) in points.rows().enumerate() {
+                let one = candidate(&set, x, m);
+                set.evaluate_value(x, m, &mut value).unwrap();
+                assert_eq!(value.covariances(), one.covariances());
+                let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-11, "{a} {b}");
+                many.covariances(i).iter().zip(one.covariances()).for_each(|(a, b)| near(*a, *b));
+                for k in 0..counts.len() {
+                    assert_eq!(value.query().means()[k], one.query().means()[k]);
+                    near(many.mean(k, i), one.query().means()[k]);
+                    near(many.own_covariance(k, i), one.query().covariance(k, m));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn changing_the_observed_output_is_evaluating_anew() {
     let mut rng = Rng::new(8, 0);
     let model = conditioned(&mut rng, 3, &[9, 4, 2]);

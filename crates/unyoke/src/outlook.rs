@@ -262,6 +262,32 @@ pub(crate) struct Prospect<'a> {
     means: Vec<f64>,
     /// Objectives that do not move, at the candidate.
     queries: Vec<Query>,
+    gathering: RefCell<Gathering>,
+}
+
+/// Whether derivatives are gathered in place of their gradients in x, and those that came last.
+#[derive(Default)]
+struct Gathering {
+    is_on: bool,
+    last: Option<Derivatives>,
+}
+
+/// Derivatives of a logarithm of a gain in the slopes, those of each moved objective after one another,
+/// and in the means at the candidate.
+#[derive(Default)]
+pub(crate) struct Derivatives {
+    slopes: Vec<f64>,
+    means: Vec<f64>,
+}
+
+impl Derivatives {
+    /// `self ← self + share · other`.
+    pub(crate) fn add(&mut self, share: f64, other: &Self) {
+        for (sum, terms) in [(&mut self.slopes, &other.slopes), (&mut self.means, &other.means)] {
+            sum.resize(terms.len(), 0.0);
+            sum.iter_mut().zip(terms).for_each(|(s, t)| *s += share * t);
+        }
+    }
 }
 
 /// Candidates that are looked at together, to be asked for in their order, of which values are wanted
@@ -269,9 +295,15 @@ pub(crate) struct Prospect<'a> {
 struct Ahead {
     points: Points,
     next: usize,
-    seen: Candidates,
+    seen: Seen,
     /// Of all objectives at each of them.
     means: Points,
+}
+
+/// The same as models see them.
+enum Seen {
+    One(Candidates),
+    Several(coregional::Candidates),
 }
 
 /// A prospect that several acquisition functions look at in turn.
@@ -292,6 +324,11 @@ impl<'a> Beside<'a> {
         Self { prospect: None, ahead: Some(points) }
     }
 
+    /// What is shared by the functions that came last, if anything is.
+    pub(crate) fn shared(&self) -> Option<SharedProspect<'a>> {
+        self.prospect.clone()
+    }
+
     /// The prospect that is shared already if it is of the same designs and objective, else a new one,
     /// which then is.
     pub(crate) fn prospect(&mut self, compared: &'a Compared<'a>, m: usize) -> SharedProspect<'a> {
@@ -305,7 +342,7 @@ impl<'a> Beside<'a> {
         let mut new = Prospect::new(compared, m);
         if let Some(points) = &self.ahead {
             // What cannot be computed for all of them may still be for some.
-            new.ahead = new.look_ahead(points).ok().flatten();
+            new.ahead = new.look_ahead(points).ok();
         }
         let new = Rc::new(RefCell::new(new));
         self.prospect = Some(new.clone());
@@ -343,23 +380,46 @@ impl<'a> Prospect<'a> {
             twin: None,
             means: vec![0.0; objectives],
             queries: vec![Query::default(); objectives],
+            gathering: RefCell::default(),
         }
     }
 
-    /// Looks at many candidates at once; not in a joint model.
-    fn look_ahead(&self, points: &Points) -> Result<Option<Ahead>> {
+    /// From now on pulling back leaves derivatives here, for whoever adds several of them up before
+    /// their gradient is computed once.
+    pub(crate) fn gather(&self) {
+        *self.gathering.borrow_mut() = Gathering { is_on: true, last: None };
+    }
+
+    /// Ends that, and returns what was left here.
+    pub(crate) fn gathered(&self) -> Option<Derivatives> {
+        self.gathering.take().last
+    }
+
+    /// Looks at many candidates at once.
+    fn look_ahead(&self, points: &Points) -> Result<Ahead> {
         let Compared { model, objectives, .. } = self.compared;
-        let Movement::One(_) = &self.movement else { return Ok(None) };
-        let seen = objectives[self.measured].evaluate_many(points)?;
+        let seen = match &self.movement {
+            Movement::One(_) => Seen::One(objectives[self.measured].evaluate_many(points)?),
+            Movement::Several(outlook) => {
+                Seen::Several(outlook.set.evaluate_many(points, outlook.measured)?)
+            }
+        };
         let mut means = Points::zeros(model.objectives.len(), points.len());
         for (k, belief) in model.objectives.iter().enumerate() {
-            let is_seen = k == self.measured && belief.known.is_none();
-            let column = if is_seen { vec![] } else { belief.means(points)? };
-            for i in 0..points.len() {
-                means.row_mut(i)[k] = if is_seen { seen.prediction(i).mean } else { column[i] };
-            }
+            let output = self.moved.iter().position(|moved| *moved == k);
+            let output = output.filter(|_| belief.known.is_none());
+            let column = match (output, &seen) {
+                (None, _) => belief.means(points)?,
+                (_, Seen::One(seen)) => {
+                    (0..points.len()).map(|i| seen.prediction(i).mean).collect()
+                }
+                (Some(output), Seen::Several(seen)) => {
+                    (0..points.len()).map(|i| seen.mean(output, i)).collect()
+                }
+            };
+            column.iter().enumerate().for_each(|(i, mean)| means.row_mut(i)[k] = *mean);
         }
-        Ok(Some(Ahead { points: points.clone(), next: 0, seen, means }))
+        Ok(Ahead { points: points.clone(), next: 0, seen, means })
     }
 
     /// The objective that is measured.
@@ -410,10 +470,7 @@ impl<'a> Prospect<'a> {
         self.twin = self.compared.twin(x);
         let known = match wanted == Wanted::Value && self.was_seen(x) {
             true => Wanted::Value,
-            false => {
-                self.look_anew(x)?;
-                Wanted::Gradient
-            }
+            false => self.look_anew(x, wanted)?,
         };
         if let Some(twin) = self.twin {
             for (k, belief) in self.compared.model.objectives.iter().enumerate() {
@@ -431,31 +488,41 @@ impl<'a> Prospect<'a> {
     /// Takes what is known of `x` from what was looked at in advance, if it is next there.
     fn was_seen(&mut self, x: &[f64]) -> bool {
         let Some(ahead) = &mut self.ahead else { return false };
-        let Movement::One(outlook) = &mut self.movement else { return false };
         let number = ahead.next;
         if number >= ahead.points.len() || ahead.points.row(number) != x {
             return false;
         }
         ahead.next += 1;
-        let noise = self.compared.objectives[self.measured].noise();
-        outlook.look_at(&ahead.seen, number, noise, self.twin);
+        match (&mut self.movement, &ahead.seen) {
+            (Movement::One(outlook), Seen::One(seen)) => {
+                let noise = self.compared.objectives[self.measured].noise();
+                outlook.look_at(seen, number, noise, self.twin);
+            }
+            (Movement::Several(outlook), Seen::Several(seen)) => {
+                outlook.look_at(seen, number, self.twin);
+            }
+            _ => return false,
+        }
         self.means.copy_from_slice(ahead.means.row(number));
         true
     }
 
-    fn look_anew(&mut self, x: &[f64]) -> Result<()> {
+    /// Returns what is known then.
+    fn look_anew(&mut self, x: &[f64], wanted: Wanted) -> Result<Wanted> {
         let Compared { model, objectives, .. } = self.compared;
-        match &mut self.movement {
+        let known = match &mut self.movement {
             Movement::One(outlook) => {
                 outlook.look(&objectives[self.moved[0]], x, self.twin)?;
                 self.means[self.moved[0]] = outlook.candidate.prediction().mean;
+                Wanted::Gradient
             }
             Movement::Several(outlook) => {
-                outlook.look(x, self.twin)?;
+                outlook.look(x, wanted, self.twin)?;
                 let means = outlook.candidate.query().means();
                 self.moved.iter().zip(means).for_each(|(k, mean)| self.means[*k] = *mean);
+                wanted
             }
-        }
+        };
         for (k, belief) in model.objectives.iter().enumerate() {
             if belief.known.is_some() {
                 self.means[k] = belief.predict(x)?.mean;
@@ -463,12 +530,47 @@ impl<'a> Prospect<'a> {
                 self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
         }
+        Ok(known)
+    }
+
+    /// The gradient in x of the logarithm of a `gain` with these derivatives in the slopes, those of each
+    /// moved objective after one another, which are used up, and in the means at the candidate. Nothing
+    /// where they are gathered.
+    pub(crate) fn pull_back(
+        &self,
+        x: &[f64],
+        gain: f64,
+        (by_slopes, by_means): (&mut [f64], &[f64]),
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let mut gathering = self.gathering.borrow_mut();
+        if gathering.is_on {
+            let per_gain = |by: &[f64]| by.iter().map(|by| by / gain).collect();
+            gathering.last =
+                Some(Derivatives { slopes: per_gain(by_slopes), means: per_gain(by_means) });
+            gradient.fill(0.0);
+            return Ok(());
+        }
+        self.write_gradient(x, by_slopes, by_means, gradient)?;
+        gradient.iter_mut().for_each(|g| *g /= gain);
         Ok(())
     }
 
-    /// The gradient in x of a quantity with these derivatives in the slopes, those of each moved
-    /// objective after one another, which are used up, and in the means at the candidate.
-    pub(crate) fn pull_back(
+    /// Adds the gradient in x of what has these derivatives.
+    pub(crate) fn add_gradient(
+        &self,
+        x: &[f64],
+        mut derivatives: Derivatives,
+        gradient: &mut [f64],
+    ) -> Result<()> {
+        let mut own = vec![0.0; gradient.len()];
+        let Derivatives { slopes, means } = &mut derivatives;
+        self.write_gradient(x, slopes, means, &mut own)?;
+        gradient.iter_mut().zip(own).for_each(|(g, own)| *g += own);
+        Ok(())
+    }
+
+    fn write_gradient(
         &self,
         x: &[f64],
         by_slopes: &mut [f64],
@@ -525,20 +627,24 @@ impl<'a> JointOutlook<'a> {
     }
 
     /// Looks ahead from `x`, which may be one of the designs: its twin.
-    fn look(&mut self, x: &[f64], twin: Option<usize>) -> Result<()> {
+    fn look(&mut self, x: &[f64], wanted: Wanted, twin: Option<usize>) -> Result<()> {
         let (set, m) = (self.set, self.measured);
-        set.evaluate(x, m, &mut self.candidate)?;
+        match wanted {
+            Wanted::Value => set.evaluate_value(x, m, &mut self.candidate)?,
+            Wanted::Gradient => set.evaluate(x, m, &mut self.candidate)?,
+        }
         let query = self.candidate.query();
         self.variance = query.covariance(m, m) + self.noise();
-        // Nothing to learn where the value is known exactly.
-        let per_deviation = if self.variance > 0.0 { self.variance.sqrt().recip() } else { 0.0 };
-        for (k, covariances) in self.candidate.covariances().chunks_exact(set.len()).enumerate() {
-            let own = query.covariance(k, m);
-            let row = self.slopes.row_mut(k);
-            row.iter_mut().zip(covariances).for_each(|(slope, c)| *slope = c * per_deviation);
-            row[set.len()] = twin.map_or(own * per_deviation, |twin| row[twin]);
-        }
+        let own = |k: usize| query.covariance(k, m);
+        set_joint_slopes(&mut self.slopes, self.candidate.covariances(), own, self.variance, twin);
         Ok(())
+    }
+
+    /// The same from a candidate that was looked at together with others. There are no gradients then.
+    fn look_at(&mut self, seen: &coregional::Candidates, number: usize, twin: Option<usize>) {
+        let own = |k: usize| seen.own_covariance(k, number);
+        self.variance = own(self.measured) + self.noise();
+        set_joint_slopes(&mut self.slopes, seen.covariances(number), own, self.variance, twin);
     }
 
     /// The gradient in x of a quantity with these derivatives in the slopes, row by row, and in the
@@ -552,5 +658,24 @@ impl<'a> JointOutlook<'a> {
         }
         let adjoint = coregional::StepsAdjoint { set: &set, own: &own, means };
         self.set.steps_gradient(&self.candidate, self.noise(), adjoint)
+    }
+}
+
+/// β_kj of all outputs k from the covariances with the designs, those of the candidate's `own` values and
+/// the variance of the observation.
+fn set_joint_slopes(
+    slopes: &mut Points,
+    covariances: &[f64],
+    own: impl Fn(usize) -> f64,
+    variance: f64,
+    twin: Option<usize>,
+) {
+    // Nothing to learn where the value is known exactly.
+    let per_deviation = if variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
+    let designs = slopes.dim() - 1;
+    for (k, covariances) in covariances.chunks_exact(designs).enumerate() {
+        let row = slopes.row_mut(k);
+        row.iter_mut().zip(covariances).for_each(|(slope, c)| *slope = c * per_deviation);
+        row[designs] = twin.map_or(own(k) * per_deviation, |twin| row[twin]);
     }
 }

@@ -54,6 +54,11 @@ const OWN_EXPONENT: f64 = 0.5;
 const FIRST_ITERATIONS: usize = 20;
 const FINALISTS: usize = 2;
 
+/// Climbs end where rising so far as steeply as where they are would not make correlations believed. The
+/// coordinates are logarithms and parts of variances, in which tops are nearer than this; where a climb
+/// rests on its way to a large gain, slopes of 1 and more were seen.
+const FARTHEST: f64 = 16.0;
+
 /// Correlated outputs before their hyper-parameters are known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -145,6 +150,8 @@ impl Model {
     /// Climbs from `warm` (the last fit, if there is one), from next to the independent fits, and
     /// from the best of guesses in which outputs share the length scales of one of them with
     /// correlations whose signs come from the data; deterministic, whatever the number of threads.
+    /// Climbs end early where they do not lead to correlations that are believed: a fit that is not
+    /// preferred may be less probable than the best one.
     ///
     /// ```
     /// use unyoke_math::{Points, data::Data, gamma::Gamma, kernel::Family};
@@ -189,7 +196,8 @@ impl Model {
         for start in problem.starts(&alone, search)? {
             starts.push(&problem.space.theta(&start))?;
         }
-        let best = problem.search(&starts, search)?;
+        let without = problem.value(&alone, &mut Work::default())?;
+        let best = problem.search(&starts, search, without)?;
         let best = best.map(|optimum| problem.hyper(&optimum.x));
         // Own variances of exactly zero, as the independent fits have, are not in the space searched.
         let candidates = best.into_iter().chain(warm.cloned()).chain([alone]);
@@ -256,13 +264,21 @@ impl<'a> Problem<'a> {
         self.space.hyper(theta, &self.outputs)
     }
 
-    /// The best end of climbs from `starts`, of which only the best few go on to their end.
-    fn search(&self, starts: &Points, search: &Search) -> Result<Option<Optimum>> {
+    /// The best end of climbs from `starts`, of which only the best few go on to their end: to a top, or
+    /// to where nothing promises correlations that are believed, if independent models have the value
+    /// `alone`.
+    fn search(&self, starts: &Points, search: &Search, alone: f64) -> Result<Option<Optimum>> {
         let (stopping, bounds) = (&search.stopping, &self.space.bounds);
         let objective = || {
-            let mut work = Work::default();
+            let (mut work, mut is_over) = (Work::default(), false);
             move |theta: &[f64], gradient: &mut [f64]| {
-                self.climb(theta, gradient, &mut work).unwrap_or(f64::NAN)
+                if is_over {
+                    return f64::NAN;
+                }
+                let value = self.climb(theta, gradient, &mut work).unwrap_or(f64::NAN);
+                let within_reach = FARTHEST * bounds.slope_inside(theta, gradient);
+                is_over = value - alone + within_reach < MARGIN;
+                value
             }
         };
         let iterations = FIRST_ITERATIONS.min(stopping.iterations);

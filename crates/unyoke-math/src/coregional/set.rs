@@ -9,11 +9,13 @@
 
 use super::{Coregional, Query, QueryAdjoint, Seen, add_multiple};
 use crate::error::{Result, check_shape};
+use crate::fit::Wanted;
 use crate::gp::{Prediction, check_noise};
 use crate::kernel::Scaled;
 use crate::linalg::Matrix;
 use crate::points::Points;
 use crate::simd::dot;
+use std::borrow::Cow;
 
 /// Posterior covariances between one moving point and a fixed set of points, of all outputs.
 ///
@@ -38,6 +40,8 @@ pub struct Candidate {
     /// k_q(x_j, x) and dk_q/dr².
     seen: Vec<Seen>,
     covariances: Vec<f64>,
+    /// L⁻ᵀ v_m(x) for the output to be observed, which gradients need; if they are wanted.
+    solved: Option<Matrix>,
 }
 
 impl Candidate {
@@ -54,6 +58,34 @@ impl Candidate {
     /// K̃_km(x_j, x) at position k · J + j.
     pub fn covariances(&self) -> &[f64] {
         &self.covariances
+    }
+}
+
+/// Many points seen from a [`FixedSet`], the same output to be observed at each.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    count: usize,
+    /// Of output k at point i, at position k · count + i: the mean, and the covariance with the output to
+    /// be observed.
+    means: Vec<f64>,
+    own: Vec<f64>,
+    covariances: Matrix,
+}
+
+impl Candidates {
+    /// Posterior mean of output `k` at point `i`.
+    pub fn mean(&self, k: usize, i: usize) -> f64 {
+        self.means[k * self.count + i]
+    }
+
+    /// Posterior covariance of output `k` with the output to be observed, both at point `i`.
+    pub fn own_covariance(&self, k: usize, i: usize) -> f64 {
+        self.own[k * self.count + i]
+    }
+
+    /// K̃_km(x_j, x) for point `i`, at position k · J + j.
+    pub fn covariances(&self, i: usize) -> &[f64] {
+        self.covariances.col(i)
     }
 }
 
@@ -92,7 +124,7 @@ impl<'a> FixedSet<'a> {
         let mut whitened = Matrix::zeros(model.len(), outputs * count);
         let mut seen = vec![];
         for (j, x) in points.rows().enumerate() {
-            model.see(x, &mut seen)?;
+            model.see(x, Wanted::Value, &mut seen)?;
             for k in 0..outputs {
                 model.cross(&seen, k, whitened.col_mut(k * count + j));
             }
@@ -152,28 +184,93 @@ impl<'a> FixedSet<'a> {
 
     /// Moves the candidate to `x`, where output `m` is to be observed, reusing its buffers.
     pub fn evaluate(&self, x: &[f64], m: usize, candidate: &mut Candidate) -> Result<()> {
+        self.look(x, m, Wanted::Gradient, candidate)
+    }
+
+    /// The same where no gradient will be asked for.
+    pub fn evaluate_value(&self, x: &[f64], m: usize, candidate: &mut Candidate) -> Result<()> {
+        self.look(x, m, Wanted::Value, candidate)
+    }
+
+    fn look(&self, x: &[f64], m: usize, wanted: Wanted, candidate: &mut Candidate) -> Result<()> {
         self.model.check_output(m)?;
-        self.model.query_into(x, &mut candidate.query)?;
+        self.model.query_for(x, wanted, &mut candidate.query)?;
         candidate.seen.resize_with(self.points.len(), Seen::default);
         let parts = self.model.parts.iter().zip(&self.points).zip(&candidate.query.seen);
         for (((part, points), at), seen) in parts.zip(&mut candidate.seen) {
-            seen.covariances.resize(self.len, 0.0);
-            seen.slopes.resize(self.len, 0.0);
-            points.covariances_and_slopes(
-                &part.kernel,
-                &at.scaled,
-                &mut seen.covariances,
-                &mut seen.slopes,
-            );
+            seen.look(&part.kernel, points, &at.scaled, wanted);
         }
-        self.observe(m, candidate)
+        self.observe(m, candidate)?;
+        if wanted == Wanted::Gradient {
+            candidate.solved = Some(self.solved(&candidate.query, m));
+        }
+        Ok(())
+    }
+
+    /// L⁻ᵀ v_m(x).
+    fn solved(&self, query: &Query, m: usize) -> Matrix {
+        let mut solved = Matrix::zeros(self.model.len(), 1);
+        solved.col_mut(0).copy_from_slice(query.whitened.col(m));
+        self.model.factor.solve_upper_few(&mut solved);
+        solved
+    }
+
+    /// Means and covariances at many points, at each of which output `m` is to be observed: faster than
+    /// one by one. There are no gradients then.
+    pub fn evaluate_many(&self, points: &Points, m: usize) -> Result<Candidates> {
+        self.model.check_output(m)?;
+        let (model, outputs, count) = (self.model, self.model.outputs(), points.len());
+        let mut whitened = Matrix::zeros(model.len(), outputs * count);
+        let mut seen = vec![];
+        for (i, x) in points.rows().enumerate() {
+            model.see(x, Wanted::Value, &mut seen)?;
+            for k in 0..outputs {
+                model.cross(&seen, k, whitened.col_mut(k * count + i));
+            }
+        }
+        let mut means = vec![0.0; outputs * count];
+        whitened.transpose_mul_vec(&model.alpha, &mut means);
+        model.factor.solve_lower_many(&mut whitened);
+        let mut observed = Matrix::zeros(model.len(), count);
+        for i in 0..count {
+            observed.col_mut(i).copy_from_slice(whitened.col(m * count + i));
+        }
+        let mut own = vec![0.0; outputs * count];
+        for k in 0..outputs {
+            for i in 0..count {
+                let place = k * count + i;
+                means[place] += model.means[k];
+                let explained = dot(whitened.col(place), observed.col(i));
+                let rest = model.prior.get(k, m) - explained;
+                own[place] = if k == m { rest.max(0.0) } else { rest };
+            }
+        }
+        let mut covariances = self.prior_covariances(points, m)?;
+        covariances.subtract_transpose_mul(&self.whitened, &observed);
+        Ok(Candidates { count, means, own, covariances })
+    }
+
+    /// K_km(x_j, x) at row k · J + j, a column for each x.
+    fn prior_covariances(&self, points: &Points, m: usize) -> Result<Matrix> {
+        let mut covariances = Matrix::zeros(self.model.outputs() * self.len, points.len());
+        let scaled = self.model.scale(points)?;
+        for ((part, set), scaled) in self.model.parts.iter().zip(&self.points).zip(&scaled) {
+            let kernel = set.cross(&part.kernel, scaled);
+            for i in 0..points.len() {
+                let column = covariances.col_mut(i);
+                for (k, rows) in column.chunks_exact_mut(self.len.max(1)).enumerate() {
+                    add_multiple(rows, part.mixing.get(k, m), kernel.col(i));
+                }
+            }
+        }
+        Ok(covariances)
     }
 
     /// Changes which output is to be observed where the candidate is.
     pub fn observe(&self, m: usize, candidate: &mut Candidate) -> Result<()> {
         self.model.check_output(m)?;
-        let Candidate { query, observed, seen, covariances } = candidate;
-        *observed = m;
+        let Candidate { query, observed, seen, covariances, solved } = candidate;
+        (*observed, *solved) = (m, None);
         covariances.resize(self.model.outputs() * self.len, 0.0);
         self.whitened.transpose_mul_vec(query.whitened.col(m), covariances);
         for c in covariances.iter_mut() {
@@ -198,10 +295,7 @@ impl<'a> FixedSet<'a> {
         let mut gradient = vec![0.0; model.dim()];
         self.add_direct(candidate, adjoint.set, &mut gradient);
         let mut whitened = Matrix::zeros(model.len(), outputs);
-        // Most of the designs do not matter for a quantity.
-        let matter = adjoint.set.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        let column = whitened.col_mut(candidate.observed);
-        matter.for_each(|(i, weight)| add_multiple(column, *weight, self.whitened.col(i)));
+        self.add_set_adjoint(adjoint.set, whitened.col_mut(candidate.observed));
         model.add_own_adjoint(&candidate.query, adjoint.own.covariances, &mut whitened);
         model.pull_back(&candidate.query, adjoint.own.means, &mut whitened, &mut gradient);
         Ok(gradient)
@@ -216,7 +310,10 @@ impl<'a> FixedSet<'a> {
                 let rows = &set[k * self.len..(k + 1) * self.len];
                 add_multiple(&mut weights, part.mixing.get(k, candidate.observed), rows);
             }
-            points.add_gradient(&part.kernel, &at.scaled, &seen.slopes, &weights, gradient);
+            for (j, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+                let slope = weight * seen.slopes[j];
+                points.add_gradient_of(j, &part.kernel, &at.scaled, slope, gradient);
+            }
         }
     }
 
@@ -248,14 +345,52 @@ impl<'a> FixedSet<'a> {
         let steps = self.steps(candidate, noise)?;
         let per_deviation = per_deviation(candidate.query.covariance(m, m) + noise);
         let set: Vec<f64> = adjoint.set.iter().map(|w| w * per_deviation).collect();
-        let mut covariances = vec![0.0; outputs * outputs];
-        for (k, w) in adjoint.own.iter().enumerate() {
-            covariances[k * outputs + m] += w * per_deviation;
-        }
+        let mut own: Vec<f64> = adjoint.own.iter().map(|w| w * per_deviation).collect();
         let moved = dot(adjoint.set, &steps.set) + dot(adjoint.own, &steps.own);
-        covariances[m * outputs + m] -= 0.5 * moved * per_deviation * per_deviation;
-        let own = QueryAdjoint { means: adjoint.means, covariances: &covariances };
-        self.gradient(candidate, Adjoint { own, set: &set })
+        own[m] -= 0.5 * moved * per_deviation * per_deviation;
+        check_shape("derivatives in the means", outputs, adjoint.means.len())?;
+        Ok(self.gradient_by_observed(candidate, &set, &own, adjoint.means))
+    }
+
+    /// As [`FixedSet::gradient`] where of the covariances at x only those with the observed output m
+    /// count, `own`. Derivatives in v_k are then multiples of v_m, so that there is one right-hand side to
+    /// solve for, however many outputs there are.
+    fn gradient_by_observed(
+        &self,
+        candidate: &Candidate,
+        set: &[f64],
+        own: &[f64],
+        means: &[f64],
+    ) -> Vec<f64> {
+        let (model, m) = (self.model, candidate.observed);
+        let mut gradient = vec![0.0; model.dim()];
+        self.add_direct(candidate, set, &mut gradient);
+        let mut own_part = Matrix::zeros(model.len(), 1);
+        let column = own_part.col_mut(0);
+        self.add_set_adjoint(set, column);
+        for (k, weight) in own.iter().enumerate() {
+            add_multiple(column, *weight, candidate.query.whitened.col(k));
+        }
+        model.factor.solve_upper_few(&mut own_part);
+        let of_observed = match &candidate.solved {
+            Some(solved) => Cow::Borrowed(solved),
+            None => Cow::Owned(self.solved(&candidate.query, m)),
+        };
+        let mut solved = Matrix::zeros(model.len(), model.outputs());
+        solved.col_mut(m).copy_from_slice(own_part.col(0));
+        for (k, weight) in own.iter().enumerate() {
+            add_multiple(solved.col_mut(k), *weight, of_observed.col(0));
+        }
+        model.add_solved(&candidate.query, means, &mut solved, &mut gradient);
+        gradient
+    }
+
+    /// Adds minus the derivatives in v_m of a quantity with the given derivatives in the covariances with
+    /// the set.
+    fn add_set_adjoint(&self, set: &[f64], column: &mut [f64]) {
+        // Most of the designs do not matter for a quantity.
+        let matter = set.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        matter.for_each(|(i, weight)| add_multiple(column, *weight, self.whitened.col(i)));
     }
 }
 

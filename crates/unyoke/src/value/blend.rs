@@ -1,7 +1,8 @@
 //! Weighted sums of acquisition functions.
 
 use super::{Acquisition, Evaluator};
-use crate::outlook::Beside;
+use crate::outlook::{Beside, Derivatives, SharedProspect};
+use unyoke_math::Result;
 
 /// Σ_i w_i α_i over functions with the same options.
 pub(crate) struct Blend<'a> {
@@ -23,24 +24,75 @@ impl Acquisition for Blend<'_> {
         for (part, log_weight) in &self.parts {
             parts.push((part.evaluator_beside(option, beside), log_weight));
         }
+        let shared = beside.shared();
         let mut logs = vec![0.0; parts.len()];
-        let mut slopes: Vec<Vec<f64>> = vec![vec![]; parts.len()];
+        let mut slopes: Vec<Slope> = parts.iter().map(|_| Slope::default()).collect();
         Box::new(move |x, gradient| {
-            let wants_gradient = gradient.is_some();
-            for (i, (evaluate, log_weight)) in parts.iter_mut().enumerate() {
-                slopes[i].resize(x.len(), 0.0);
-                let slope = wants_gradient.then_some(&mut slopes[i][..]);
-                logs[i] = evaluate(x, slope) + **log_weight;
+            for ((log, slope), (evaluate, log_weight)) in
+                logs.iter_mut().zip(&mut slopes).zip(&mut parts)
+            {
+                *log = **log_weight
+                    + match gradient {
+                        Some(_) => slope.find(x, evaluate, shared.as_ref()),
+                        None => evaluate(x, None),
+                    };
             }
             let (total, shares) = log_sum(&logs);
             if let Some(gradient) = gradient {
-                gradient.fill(0.0);
-                for (share, slope) in shares.zip(&slopes).filter(|(share, _)| *share > 0.0) {
-                    gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += share * s);
+                let shares = shares.zip(&slopes).filter(|(share, _)| *share > 0.0);
+                if write_sum(x, shares, shared.as_ref(), gradient).is_err() {
+                    return f64::NEG_INFINITY;
                 }
             }
             total
         })
+    }
+}
+
+/// The derivatives of one part: its gradient, and derivatives in what it shares with other parts, of which
+/// the gradient is computed once for all.
+#[derive(Default)]
+struct Slope {
+    own: Vec<f64>,
+    shared: Option<Derivatives>,
+}
+
+impl Slope {
+    /// Evaluates a part.
+    fn find(
+        &mut self,
+        x: &[f64],
+        evaluate: &mut Evaluator<'_>,
+        shared: Option<&SharedProspect<'_>>,
+    ) -> f64 {
+        self.own.resize(x.len(), 0.0);
+        if let Some(shared) = shared {
+            shared.borrow().gather();
+        }
+        let log = evaluate(x, Some(&mut self.own));
+        self.shared = shared.and_then(|shared| shared.borrow().gathered());
+        log
+    }
+}
+
+/// The sum of the parts' gradients times their shares.
+fn write_sum<'s>(
+    x: &[f64],
+    shares: impl Iterator<Item = (f64, &'s Slope)>,
+    shared: Option<&SharedProspect<'_>>,
+    gradient: &mut [f64],
+) -> Result<()> {
+    gradient.fill(0.0);
+    let mut sum: Option<Derivatives> = None;
+    for (share, slope) in shares {
+        gradient.iter_mut().zip(&slope.own).for_each(|(g, s)| *g += share * s);
+        if let Some(derivatives) = &slope.shared {
+            sum.get_or_insert_default().add(share, derivatives);
+        }
+    }
+    match (sum, shared) {
+        (Some(sum), Some(shared)) => shared.borrow().add_gradient(x, sum, gradient),
+        _ => Ok(()),
     }
 }
 

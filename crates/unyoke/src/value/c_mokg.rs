@@ -237,8 +237,8 @@ impl<'a> Work<'a> {
         let gain = self.gain(prospect)?;
         if let Some(gradient) = gradient {
             self.add_up_derivatives(prospect);
-            prospect.pull_back(x, &mut self.by_slopes, &self.by_means, gradient)?;
-            gradient.iter_mut().for_each(|g| *g /= gain.scaled);
+            let by = (&mut self.by_slopes[..], &self.by_means[..]);
+            prospect.pull_back(x, gain.scaled, by, gradient)?;
         }
         Ok(gain.log_scale + (gain.scaled / self.shared.weights.len() as f64).ln())
     }

@@ -223,8 +223,7 @@ impl<'a> Work<'a> {
         let Sums { gain, by: [slopes, means], .. } = &mut self.sums;
         // Where nothing can be gained there is no direction to go.
         if *gain > 0.0 {
-            prospect.pull_back(x, slopes, means, gradient)?;
-            gradient.iter_mut().for_each(|g| *g /= *gain);
+            prospect.pull_back(x, *gain, (slopes, means), gradient)?;
         }
         Ok(())
     }
