@@ -44,18 +44,56 @@ impl Recommendation {
 /// Who is recommended nothing gets the reference point.
 pub fn regret(recommendation: &Recommendation, target: &Target) -> f64 {
     let units = &target.units;
+    let options = options(&recommendation.predicted);
+    let predicted = recommendation.predicted.select(&options);
     let chosen = |weights: &[f64]| {
-        let mut best = (f64::NEG_INFINITY, utility(weights, &target.reference, units));
-        for (predicted, truth) in recommendation.predicted.rows().zip(recommendation.truth.rows()) {
+        let mut best = (f64::NEG_INFINITY, None);
+        for (predicted, option) in predicted.rows().zip(&options) {
             let expected = utility(weights, predicted, units);
             if expected > best.0 {
-                best = (expected, utility(weights, truth, units));
+                best = (expected, Some(*option));
             }
         }
-        best.1
+        let paid = best.1.map_or(&target.reference[..], |option| recommendation.truth.row(option));
+        utility(weights, paid, units)
     };
     let losses = target.weights.rows().zip(&target.best).map(|(w, best)| best - chosen(w));
     losses.sum::<f64>() / target.weights.len() as f64
+}
+
+/// So far below a straight line, in products of the objectives' ranges, a corner is no corner but rounding.
+const STRAIGHT: f64 = 1e-12;
+
+/// The designs that may have the largest utility for some weights, in the order they have: for two
+/// objectives the corners of the convex hull, which are few.
+fn options(predicted: &Points) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..predicted.len()).collect();
+    if predicted.dim() != 2 || predicted.len() < 3 {
+        return order;
+    }
+    let at = |i: usize| [predicted.row(i)[0], predicted.row(i)[1]];
+    let spread = |m: usize| {
+        let column = || predicted.rows().map(|row| row[m]);
+        column().fold(f64::MIN, f64::max) - column().fold(f64::MAX, f64::min)
+    };
+    let slack = STRAIGHT * spread(0) * spread(1);
+    // How far b is above the line from a to c: an area.
+    let bulge = |a: usize, b: usize, c: usize| {
+        let [[ax, ay], [bx, by], [cx, cy]] = [a, b, c].map(at);
+        (bx - ax) * (by - cy) - (by - ay) * (bx - cx)
+    };
+    order.sort_by(|&i, &j| at(i)[0].total_cmp(&at(j)[0]).then(at(i)[1].total_cmp(&at(j)[1])));
+    let mut hull: Vec<usize> = vec![];
+    for i in order {
+        while let [.., a, b] = hull[..]
+            && bulge(a, b, i) < -slack
+        {
+            hull.pop();
+        }
+        hull.push(i);
+    }
+    hull.sort_unstable();
+    hull
 }
 
 /// Bayesian regret for two objectives with the integral over λ exact: both the best true utility

@@ -26,6 +26,22 @@ impl Ranked {
     }
 }
 
+/// How far in the order of members those near one are looked for, at most.
+const NEAR: usize = 8;
+
+impl Ranked {
+    /// A member near the one at `place`: each front comes sorted by its first objective, so that with two
+    /// objectives neighbours in the order are neighbours on the front.
+    pub(super) fn near(&self, place: usize, rng: &mut Rng) -> usize {
+        let step = 1 + rng.below(NEAR);
+        let there = match rng.below(2) {
+            0 => place.checked_sub(step).unwrap_or(step),
+            _ => place + step,
+        };
+        if there < self.ranks.len() { there } else { place.saturating_sub(step) }
+    }
+}
+
 /// The best `keep` members of `pool`: whole fronts while they fit, then the members of the next
 /// front with the most room (Deb et al. 2002, §III-C).
 pub(super) fn survivors(pool: &Population, keep: usize) -> Ranked {

@@ -10,7 +10,7 @@ use crate::model::{Caution, Model};
 use crate::problem::Scale;
 use crate::recommend::{
     Candidates, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
-    with_best_for_weights,
+    screened_pareto_set, with_best_for_weights,
 };
 use crate::search::Best;
 use crate::space::key;
@@ -37,7 +37,9 @@ impl Engine<'_> {
     pub(crate) fn predicted_front(&self, count: usize) -> Result<Front> {
         let model = self.recommender(None)?;
         let weights = self.weights_of_front()?;
-        let found = self.recordable_designs(&model, &weights)?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let found = screened_pareto_set(space, &model, &observed, self.config().front)?;
+        let found = self.recorded(&self.with_best(&model, found, &weights)?)?;
         let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
         let candidates = Candidates::new(&model, &found, &none)?;
         self.chosen_from(&model, candidates, &weights, count)
@@ -118,13 +120,12 @@ impl Engine<'_> {
     }
 
     fn new_candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
-        let found = self.recordable_designs(model, weights)?;
+        let found = self.recorded(&self.promising_designs(model, weights)?)?;
         Candidates::new(model, &found, &self.measurements(model)?)
     }
 
-    /// Designs that are predicted to be best for somebody, as a history will hold them once they are measured.
-    fn recordable_designs(&self, model: &Model, weights: &Points) -> Result<Points> {
-        let found = self.promising_designs(model, weights)?;
+    /// Designs as a history will hold them once they are measured.
+    fn recorded(&self, found: &Points) -> Result<Points> {
         let observed = self.observed_designs()?;
         let observed: HashSet<Vec<u64>> = observed.rows().map(key).collect();
         let recorded = |x: &[f64]| match observed.contains(&key(x)) {
@@ -143,9 +144,15 @@ impl Engine<'_> {
         let (space, observed) = (&self.history.space, self.observed_designs()?);
         let search = self.config().front;
         let found = predicted_pareto_set(space, model, &observed, search, usize::MAX)?;
+        self.with_best(model, found, weights)
+    }
+
+    /// The designs `found`, and those that are better still for some of `weights`.
+    fn with_best(&self, model: &Model, found: Points, weights: &Points) -> Result<Points> {
         match model.caution {
+            // Climbers see what is expected, not what is feared.
             Some(_) => Ok(found),
-            None => with_best_for_weights(space, model, found, weights),
+            None => with_best_for_weights(&self.history.space, model, found, weights),
         }
     }
 
