@@ -3,9 +3,9 @@
 
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::optimum::utility;
+use crate::optimum::{Options, utility};
 use crate::target::Target;
-use unyoke::Front;
+use unyoke::{Design, Expectation, Front, FrontPoint};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 
@@ -24,13 +24,36 @@ impl Recommendation {
     /// The predicted front of a study on `instance`.
     pub fn new(instance: &Instance, target: &Target, front: &Front) -> Result<Self> {
         let objectives = instance.objectives();
-        let unit = front.points.iter().map(|point| instance.to_unit(&point.design));
-        let designs = Points::from_rows(instance.problem.parameters.len(), unit)?;
-        let means = front.points.iter().map(|point| {
-            let forecast = point.outputs.iter().take(objectives).enumerate();
-            forecast.map(|(m, f)| instance.sign(m) * f.mean).collect::<Vec<f64>>()
-        });
-        let predicted = Points::from_rows(objectives, means)?;
+        let means = |point: &FrontPoint| -> Vec<f64> {
+            point.outputs.iter().take(objectives).map(|forecast| forecast.mean).collect()
+        };
+        let points = front.points.iter().map(|point| (&point.design, means(point)));
+        Self::of(instance, target, points)
+    }
+
+    /// What is expected of designs on `instance`.
+    pub fn expected(
+        instance: &Instance,
+        target: &Target,
+        expected: Vec<Expectation>,
+    ) -> Result<Self> {
+        Self::of(instance, target, expected.iter().map(|one| (&one.design, one.means.clone())))
+    }
+
+    /// Designs with the expected values of all objectives in their own units.
+    fn of<'a>(
+        instance: &Instance,
+        target: &Target,
+        points: impl Iterator<Item = (&'a Design, Vec<f64>)>,
+    ) -> Result<Self> {
+        let objectives = instance.objectives();
+        let mut designs = Points::new(instance.problem.parameters.len());
+        let mut predicted = Points::new(objectives);
+        for (design, mut means) in points {
+            designs.push(&instance.to_unit(design))?;
+            means.iter_mut().enumerate().for_each(|(m, mean)| *mean *= instance.sign(m));
+            predicted.push(&means)?;
+        }
         let merits = instance.merits(&designs)?;
         let worths = merits.values.rows().zip(&merits.violations);
         let worths = worths.map(|(values, &violation)| target.worth(values, violation));
@@ -43,57 +66,15 @@ impl Recommendation {
 ///
 /// Who is recommended nothing gets the reference point.
 pub fn regret(recommendation: &Recommendation, target: &Target) -> f64 {
-    let units = &target.units;
-    let options = options(&recommendation.predicted);
-    let predicted = recommendation.predicted.select(&options);
-    let chosen = |weights: &[f64]| {
-        let mut best = (f64::NEG_INFINITY, None);
-        for (predicted, option) in predicted.rows().zip(&options) {
-            let expected = utility(weights, predicted, units);
-            if expected > best.0 {
-                best = (expected, Some(*option));
-            }
-        }
-        let paid = best.1.map_or(&target.reference[..], |option| recommendation.truth.row(option));
-        utility(weights, paid, units)
+    let (predicted, truth) = (&recommendation.predicted, &recommendation.truth);
+    let options = Options::of(predicted);
+    let paid = |weights: &[f64]| {
+        let chosen = options.best(predicted, weights, &target.units);
+        let values = chosen.map_or(&target.reference[..], |i| truth.row(i));
+        utility(weights, values, &target.units)
     };
-    let losses = target.weights.rows().zip(&target.best).map(|(w, best)| best - chosen(w));
+    let losses = target.weights.rows().zip(&target.best).map(|(w, best)| best - paid(w));
     losses.sum::<f64>() / target.weights.len() as f64
-}
-
-/// So far below a straight line, in products of the objectives' ranges, a corner is no corner but rounding.
-const STRAIGHT: f64 = 1e-12;
-
-/// The designs that may have the largest utility for some weights, in the order they have: for two
-/// objectives the corners of the convex hull, which are few.
-fn options(predicted: &Points) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..predicted.len()).collect();
-    if predicted.dim() != 2 || predicted.len() < 3 {
-        return order;
-    }
-    let at = |i: usize| [predicted.row(i)[0], predicted.row(i)[1]];
-    let spread = |m: usize| {
-        let column = || predicted.rows().map(|row| row[m]);
-        column().fold(f64::MIN, f64::max) - column().fold(f64::MAX, f64::min)
-    };
-    let slack = STRAIGHT * spread(0) * spread(1);
-    // How far b is above the line from a to c: an area.
-    let bulge = |a: usize, b: usize, c: usize| {
-        let [[ax, ay], [bx, by], [cx, cy]] = [a, b, c].map(at);
-        (bx - ax) * (by - cy) - (by - ay) * (bx - cx)
-    };
-    order.sort_by(|&i, &j| at(i)[0].total_cmp(&at(j)[0]).then(at(i)[1].total_cmp(&at(j)[1])));
-    let mut hull: Vec<usize> = vec![];
-    for i in order {
-        while let [.., a, b] = hull[..]
-            && bulge(a, b, i) < -slack
-        {
-            hull.pop();
-        }
-        hull.push(i);
-    }
-    hull.sort_unstable();
-    hull
 }
 
 /// Bayesian regret for two objectives with the integral over λ exact: both the best true utility

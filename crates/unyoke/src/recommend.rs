@@ -67,6 +67,16 @@ impl FrontPoint {
     }
 }
 
+/// A design of the predicted Pareto set, and what is expected of the objectives there: for whoever
+/// needs many designs and no more about each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Expectation {
+    /// The design.
+    pub design: Design,
+    /// What is expected of each objective, in its own units.
+    pub means: Vec<f64>,
+}
+
 /// An output at a design: what is expected, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
@@ -311,10 +321,11 @@ impl Candidates {
         let mut known = model.expected(&measured.designs)?;
         measured.values.iter().enumerate().for_each(|(i, values)| known.settle(i, values));
         let worths = known.worths(model);
-        let feared = model.feared(&found, Caution::at(CERTAIN))?.worths(model);
-        let is_beaten = |i: &usize| feared.rows().any(|other| dominates(other, worths.row(*i)));
-        let best = non_dominated(&worths)?;
-        let best: Vec<usize> = best.into_iter().filter(|i| !is_beaten(i)).collect();
+        let mut best = non_dominated(&worths)?;
+        if !best.is_empty() {
+            let feared = model.feared(&found, Caution::at(CERTAIN))?.worths(model);
+            best.retain(|i| !feared.rows().any(|other| dominates(other, worths.row(*i))));
+        }
         let mut designs = measured.designs.select(&best);
         for x in found.rows() {
             designs.push(x)?;
@@ -338,6 +349,11 @@ impl Candidates {
     /// The value of each to a decision maker.
     pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
         self.expected.utilities(model, weights)
+    }
+
+    /// Standardised means of the objectives, a row per design.
+    pub(crate) fn means(&self) -> &Points {
+        &self.expected.means
     }
 
     /// All of them, encoded; those that were measured come first.
@@ -367,10 +383,12 @@ impl Candidates {
 
     /// A row for each design with its value to each decision maker.
     pub(crate) fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
+        if model.worth.is_none() {
+            return model.weigh_all(weights, &self.worths);
+        }
         let mut utilities = Points::zeros(weights.len(), self.designs.len());
         for (q, row) in weights.rows().enumerate() {
-            let values = model.weigh_expected(row, &self.expected, &self.worths);
-            for (i, utility) in values.into_iter().enumerate() {
+            for (i, utility) in self.expected.utilities(model, row).into_iter().enumerate() {
                 utilities.row_mut(i)[q] = utility;
             }
         }
@@ -440,34 +458,31 @@ pub(crate) fn with_best_for_weights(
     let mut designs = found;
     let expected = model.expected(&designs)?;
     let means = expected.worths(model);
-    let climb = |q: usize| {
+    let climb = |q: usize| -> Result<(f64, Vec<f64>)> {
         let values = model.weigh_expected(weights.row(q), &expected, &means);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
-        best_utility(space, model, weights.row(q), designs.row(start))
+        let top = best_utility(space, model, weights.row(q), designs.row(start))?;
+        Ok((values.into_iter().fold(f64::NEG_INFINITY, f64::max), top))
     };
-    let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
-    let tops = Points::from_rows(designs.dim(), tops?)?;
+    let climbed: Result<Vec<(f64, Vec<f64>)>> =
+        (0..weights.len()).into_par_iter().map(climb).collect();
+    let (found_best, tops): (Vec<f64>, Vec<Vec<f64>>) = climbed?.into_iter().unzip();
+    let tops = Points::from_rows(designs.dim(), tops)?;
     let possible = recommendable(space, model, &tops)?;
     let of_tops = model.expected(&tops)?;
     let top_means = of_tops.worths(model);
-    let mut means = means;
     let mut added: Vec<usize> = vec![];
     for (q, weights) in weights.rows().enumerate() {
-        let best = match model.worth {
-            None => model.weigh(weights, &means),
-            Some(_) => {
-                let mut values = expected.utilities(model, weights);
-                values.extend(of_tops.select(&added).utilities(model, weights));
-                values
-            }
+        let of_added = match model.worth {
+            None => model.weigh(weights, &top_means.select(&added)),
+            Some(_) => of_tops.select(&added).utilities(model, weights),
         };
-        let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let best = of_added.into_iter().fold(found_best[q], f64::max);
         let value =
             model.weigh_expected(weights, &of_tops.select(&[q]), &top_means.select(&[q]))[0];
         let unit = model.unit(weights);
         if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
             designs.push(tops.row(q))?;
-            means.push(top_means.row(q))?;
             added.push(q);
         }
     }
@@ -483,8 +498,7 @@ pub(crate) fn with_best_for_weights(
 fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
     let mut reached = worst_of(utilities);
     let offer = |reached: &[f64], i: usize| Offer { gain: gain(utilities, reached, i), option: i };
-    let mut offers: BinaryHeap<Offer> =
-        (0..utilities.len()).map(|i| offer(&reached, i)).collect();
+    let mut offers: BinaryHeap<Offer> = (0..utilities.len()).map(|i| offer(&reached, i)).collect();
     let mut chosen = Vec::new();
     while let Some(Offer { option: next, .. }) = offers.pop().filter(|best| best.gain > 0.0) {
         if chosen.len() == count {

@@ -9,7 +9,7 @@ use crate::model::known::Known;
 use crate::model::{Caution, Model};
 use crate::problem::Scale;
 use crate::recommend::{
-    Candidates, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
+    Candidates, Expectation, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
     screened_pareto_set, with_best_for_weights,
 };
 use crate::search::Best;
@@ -36,13 +36,38 @@ impl Engine<'_> {
     /// See [`Study::predicted_front`](crate::Study::predicted_front).
     pub(crate) fn predicted_front(&self, count: usize) -> Result<Front> {
         let model = self.recommender(None)?;
+        let (candidates, weights) = self.predicted_set(&model)?;
+        self.chosen_from(&model, candidates, &weights, count)
+    }
+
+    /// See [`Study::predicted_means`](crate::Study::predicted_means).
+    pub(crate) fn predicted_means(&self, count: usize) -> Result<Vec<Expectation>> {
+        let model = self.recommender(None)?;
+        let (candidates, weights) = self.predicted_set(&model)?;
+        let set = candidates.recommended(&model, &weights, count);
+        let outputs: Vec<usize> = self.problem().objectives().map(|(k, _)| k).collect();
+        let expectation = |(x, means): (&[f64], &[f64])| {
+            let mean = |(k, mean): (&usize, &f64)| {
+                let belief = model.belief(*k);
+                // Not by way of standardised values, which would round it.
+                let known = belief.known.as_ref().and_then(|known| known.at(x));
+                let value = known.unwrap_or_else(|| belief.map.restore(*mean));
+                self.history.space.to_user(*k, value)
+            };
+            let means = outputs.iter().zip(means).map(mean).collect();
+            Expectation { design: self.history.space.decode(x), means }
+        };
+        Ok(set.designs().rows().zip(set.means().rows()).map(expectation).collect())
+    }
+
+    /// The predicted Pareto set, no measured designs added, and the weights to choose from it by.
+    fn predicted_set(&self, model: &Model) -> Result<(Candidates, Points)> {
         let weights = self.weights_of_front()?;
         let (space, observed) = (&self.history.space, self.observed_designs()?);
-        let found = screened_pareto_set(space, &model, &observed, self.config().front)?;
-        let found = self.recorded(&self.with_best(&model, found, &weights)?)?;
+        let found = screened_pareto_set(space, model, &observed, self.config().front)?;
+        let found = self.recorded(&self.with_best(model, found, &weights)?)?;
         let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
-        let candidates = Candidates::new(&model, &found, &none)?;
-        self.chosen_from(&model, candidates, &weights, count)
+        Ok((Candidates::new(model, &found, &none)?, weights))
     }
 
     pub(crate) fn chosen_from(
