@@ -3,9 +3,9 @@
 
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::optimum::utility;
+use crate::optimum::{Options, utility};
 use crate::target::Target;
-use unyoke::Front;
+use unyoke::{Design, Expectation, Front, FrontPoint};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 
@@ -24,13 +24,36 @@ impl Recommendation {
     /// The predicted front of a study on `instance`.
     pub fn new(instance: &Instance, target: &Target, front: &Front) -> Result<Self> {
         let objectives = instance.objectives();
-        let unit = front.points.iter().map(|point| instance.to_unit(&point.design));
-        let designs = Points::from_rows(instance.problem.parameters.len(), unit)?;
-        let means = front.points.iter().map(|point| {
-            let forecast = point.outputs.iter().take(objectives).enumerate();
-            forecast.map(|(m, f)| instance.sign(m) * f.mean).collect::<Vec<f64>>()
-        });
-        let predicted = Points::from_rows(objectives, means)?;
+        let means = |point: &FrontPoint| -> Vec<f64> {
+            point.outputs.iter().take(objectives).map(|forecast| forecast.mean).collect()
+        };
+        let points = front.points.iter().map(|point| (&point.design, means(point)));
+        Self::of(instance, target, points)
+    }
+
+    /// What is expected of designs on `instance`.
+    pub fn expected(
+        instance: &Instance,
+        target: &Target,
+        expected: Vec<Expectation>,
+    ) -> Result<Self> {
+        Self::of(instance, target, expected.iter().map(|one| (&one.design, one.means.clone())))
+    }
+
+    /// Designs with the expected values of all objectives in their own units.
+    fn of<'a>(
+        instance: &Instance,
+        target: &Target,
+        points: impl Iterator<Item = (&'a Design, Vec<f64>)>,
+    ) -> Result<Self> {
+        let objectives = instance.objectives();
+        let mut designs = Points::new(instance.problem.parameters.len());
+        let mut predicted = Points::new(objectives);
+        for (design, mut means) in points {
+            designs.push(&instance.to_unit(design))?;
+            means.iter_mut().enumerate().for_each(|(m, mean)| *mean *= instance.sign(m));
+            predicted.push(&means)?;
+        }
         let merits = instance.merits(&designs)?;
         let worths = merits.values.rows().zip(&merits.violations);
         let worths = worths.map(|(values, &violation)| target.worth(values, violation));
@@ -43,18 +66,14 @@ impl Recommendation {
 ///
 /// Who is recommended nothing gets the reference point.
 pub fn regret(recommendation: &Recommendation, target: &Target) -> f64 {
-    let units = &target.units;
-    let chosen = |weights: &[f64]| {
-        let mut best = (f64::NEG_INFINITY, utility(weights, &target.reference, units));
-        for (predicted, truth) in recommendation.predicted.rows().zip(recommendation.truth.rows()) {
-            let expected = utility(weights, predicted, units);
-            if expected > best.0 {
-                best = (expected, utility(weights, truth, units));
-            }
-        }
-        best.1
+    let (predicted, truth) = (&recommendation.predicted, &recommendation.truth);
+    let options = Options::of(predicted);
+    let paid = |weights: &[f64]| {
+        let chosen = options.best(predicted, weights, &target.units);
+        let values = chosen.map_or(&target.reference[..], |i| truth.row(i));
+        utility(weights, values, &target.units)
     };
-    let losses = target.weights.rows().zip(&target.best).map(|(w, best)| best - chosen(w));
+    let losses = target.weights.rows().zip(&target.best).map(|(w, best)| best - paid(w));
     losses.sum::<f64>() / target.weights.len() as f64
 }
 

@@ -273,3 +273,94 @@ fn proposal(best: &Found, makers: &[usize], rng: &mut Rng) -> Vec<f64> {
 pub(crate) fn utility(weights: &[f64], values: &[f64], units: &[f64]) -> f64 {
     weights.iter().zip(values).zip(units).map(|((w, v), unit)| w * v / unit).sum()
 }
+
+/// Which of many values are best for given weights: of two objectives only the corners of their convex
+/// hull can be, and the better of two neighbours on it shows on which side the best is.
+pub(crate) enum Options {
+    /// The corners by ascending first objective.
+    Corners(Vec<usize>),
+    /// Any of so many.
+    All(usize),
+}
+
+/// Corners beside the one where the slope turns that are compared as well: slopes are rounded.
+const BESIDE: usize = 3;
+
+impl Options {
+    pub(crate) fn of(values: &Points) -> Self {
+        if values.dim() != 2 {
+            return Self::All(values.len());
+        }
+        let at = |i: usize| [values.row(i)[0], values.row(i)[1]];
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&i, &j| compare(values.row(i), values.row(j)).then(i.cmp(&j)));
+        let mut corners: Vec<usize> = vec![];
+        for i in order {
+            while let [.., a, b] = corners[..]
+                && is_below(at(b), [at(a), at(i)])
+            {
+                corners.pop();
+            }
+            corners.push(i);
+        }
+        Self::Corners(corners)
+    }
+
+    /// The number of the best, of several the first; none where there are no values.
+    pub(crate) fn best(&self, values: &Points, weights: &[f64], units: &[f64]) -> Option<usize> {
+        let value = |i: usize| utility(weights, values.row(i), units);
+        let better = |a: usize, b: usize| {
+            let order = value(b).total_cmp(&value(a)).then(a.cmp(&b));
+            if order.is_le() { a } else { b }
+        };
+        match self {
+            Self::All(count) => (0..*count).reduce(better),
+            Self::Corners(corners) => {
+                let (mut low, mut high) = (0, corners.len());
+                // Longer than this it gets shorter each time.
+                while high - low > 2 * BESIDE + 2 {
+                    let middle = (low + high) / 2;
+                    let rises = value(corners[middle]) >= value(corners[middle - 1]);
+                    if rises { low = middle - BESIDE } else { high = middle + BESIDE }
+                }
+                corners[low..high].iter().copied().reduce(better)
+            }
+        }
+    }
+}
+
+/// Whether a point is below the line between two others, one on each side of it.
+fn is_below([x, y]: [f64; 2], [[left, from], [right, to]]: [[f64; 2]; 2]) -> bool {
+    (x - left) * (y - to) - (y - from) * (x - right) < 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_for_weights_is_found_among_corners() {
+        let mut rng = Rng::new(7, 0);
+        for count in [1, 2, 8, 9, 300] {
+            let row = |_| {
+                let angle = 3.0 * rng.uniform();
+                // Some on a circle, others inside it.
+                let radius = if rng.uniform() < 0.7 { 1.0 } else { rng.uniform() };
+                [5.0 * radius * angle.cos(), radius * angle.sin()]
+            };
+            let values = Points::from_rows(2, (0..count).map(row)).unwrap();
+            let options = Options::of(&values);
+            for step in 0..=100 {
+                let weights = [f64::from(step) / 100.0, 1.0 - f64::from(step) / 100.0];
+                let value = |i: usize| utility(&weights, values.row(i), &[2.0, 1.0]);
+                let found = options.best(&values, &weights, &[2.0, 1.0]).unwrap();
+                let best = (0..count).map(value).fold(f64::MIN, f64::max);
+                assert!((value(found) - best).abs() < 1e-12, "{count} {step}");
+            }
+        }
+        assert_eq!(
+            Options::of(&Points::new(2)).best(&Points::new(2), &[0.5, 0.5], &[1.0; 2]),
+            None
+        );
+    }
+}

@@ -203,7 +203,7 @@ fn observe(
 /// The metrics of what a study knows.
 fn measure(instance: &Instance, target: &Target, study: &Study) -> Result<Metrics> {
     let recommendation =
-        Recommendation::new(instance, target, &study.predicted_front(RECOMMENDED)?)?;
+        Recommendation::expected(instance, target, study.predicted_means(RECOMMENDED)?)?;
     Ok(Metrics {
         bayesian_regret: regret(&recommendation, target),
         hypervolume_regret: hypervolume_regret(&recommendation, target)?,

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::instance::Instance;
-use crate::optimum::{true_front, utility};
+use crate::optimum::{Options, true_front, utility};
 use serde::{Deserialize, Serialize};
 use unyoke_math::pareto::hypervolume;
 use unyoke_math::{Points, sobol};
@@ -71,10 +71,7 @@ impl Target {
             false => ranges,
         };
         let reference = instance.reference.clone().unwrap_or_else(|| below(&front));
-        let of_all = |weights: &[f64]| -> Vec<f64> {
-            front.rows().map(|values| utility(weights, values, &units)).collect()
-        };
-        let best = weights.rows().map(|w| of_all(w).into_iter().fold(f64::MIN, f64::max)).collect();
+        let best = best_utilities(&front, &weights, &units);
         let scale = Scale::of(instance, &front, &weights, &units)?;
         let hypervolume = hypervolume(&front, &reference)?;
         let scale = Scale { hypervolume: hypervolume.max(scale.hypervolume), ..scale };
@@ -114,13 +111,22 @@ impl Scale {
     }
 }
 
+/// The largest utility for each of the weights.
+fn best_utilities(values: &Points, weights: &Points, units: &[f64]) -> Vec<f64> {
+    let options = Options::of(values);
+    let best = |w: &[f64]| {
+        let best = options.best(values, w, units);
+        best.map_or(f64::MIN, |i| utility(w, values.row(i), units))
+    };
+    weights.rows().map(best).collect()
+}
+
 /// The mean over weights of the largest utility less the smallest.
 fn utility_range(values: &Points, weights: &Points, units: &[f64]) -> f64 {
-    let range = |weights: &[f64]| {
-        let all = || values.rows().map(|values| utility(weights, values, units));
-        all().fold(f64::MIN, f64::max) - all().fold(f64::MAX, f64::min)
-    };
-    weights.rows().map(range).sum::<f64>() / weights.len() as f64
+    let mut losses = values.clone();
+    losses.as_flat_mut().iter_mut().for_each(|value| *value = -*value);
+    let [best, worst] = [values, &losses].map(|values| best_utilities(values, weights, units));
+    best.iter().zip(&worst).map(|(best, worst)| best + worst).sum::<f64>() / weights.len() as f64
 }
 
 /// A point a little below the front.

@@ -262,6 +262,11 @@ pub fn best(optima: Vec<Optimum>) -> Option<Optimum> {
 /// Indices of the `count` largest values, largest first, ties by position; NaN comes last.
 pub fn largest(values: &[f64], count: usize) -> Vec<usize> {
     let key = |i: usize| if values[i].is_nan() { f64::NEG_INFINITY } else { values[i] };
+    if count == 1 {
+        let larger =
+            |best: usize, i: usize| if key(i).total_cmp(&key(best)).is_gt() { i } else { best };
+        return (0..values.len()).reduce(larger).into_iter().collect();
+    }
     let by_size = |i: &usize, j: &usize| key(*j).total_cmp(&key(*i)).then(i.cmp(j));
     let mut order: Vec<usize> = (0..values.len()).collect();
     // Of many only the largest need to be in order.

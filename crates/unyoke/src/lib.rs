@@ -66,7 +66,7 @@ pub use problem::{
 pub use prospect::{Prospect, Unit};
 pub use reading::{Outcome, Reading, Results};
 pub use recommend::{
-    Average, Confirmation, ConfirmedValue, Forecast, Front, FrontPoint, MeasuredFront,
+    Average, Confirmation, ConfirmedValue, Expectation, Forecast, Front, FrontPoint, MeasuredFront,
     MeasuredPoint, Milestone,
 };
 pub use stopping::{Appraisal, Stop, Verdict};

@@ -537,6 +537,20 @@ impl Model {
         means.rows().map(|row| row.iter().zip(&factors).map(|(m, f)| m * f).sum()).collect()
     }
 
+    /// The same for many weight vectors: a row for each row of means, with a value for each of them.
+    pub(crate) fn weigh_all(&self, weights: &Points, means: &Points) -> Points {
+        let mut utilities = Points::zeros(weights.len(), means.len());
+        for (k, output) in self.objectives.iter().enumerate() {
+            let factors: Vec<f64> = weights.rows().map(|row| row[k] * output.unit).collect();
+            for i in 0..means.len() {
+                let mean = means.row(i)[k];
+                let sums = utilities.row_mut(i).iter_mut().zip(&factors);
+                sums.for_each(|(sum, factor)| *sum += mean * factor);
+            }
+        }
+        utilities
+    }
+
     /// Posterior means of all objectives, in standardised units: a row per point.
     pub(crate) fn means(&self, points: &Points) -> Result<Points> {
         let mut means = vec![vec![]; self.objectives.len()];

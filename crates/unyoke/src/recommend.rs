@@ -7,13 +7,15 @@
 
 use crate::config::FrontSearch;
 use crate::design::Design;
-use crate::discretise::best_utility;
+use crate::discretise::{best_utility, filling};
 use crate::error::Result;
 use crate::model::subset::{add_farthest, distinct};
 use crate::model::{Caution, Expected, Model};
 use crate::space::Space;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use unyoke_math::Points;
 use unyoke_math::nsga2::Nsga2;
 use unyoke_math::optimize::largest;
@@ -63,6 +65,16 @@ impl FrontPoint {
     pub fn is_measured(&self) -> bool {
         self.outputs.iter().all(|forecast| forecast.is_formula || !forecast.measured.is_empty())
     }
+}
+
+/// A design of the predicted Pareto set, and what is expected of the objectives there: for whoever
+/// needs many designs and no more about each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Expectation {
+    /// The design.
+    pub design: Design,
+    /// What is expected of each objective, in its own units.
+    pub means: Vec<f64>,
 }
 
 /// An output at a design: what is expected, and what was measured.
@@ -198,15 +210,50 @@ pub(crate) fn predicted_pareto_set(
     search: FrontSearch,
     count: usize,
 ) -> Result<Points> {
-    let seeds = seeds(space, model, observed)?;
-    let nsga2 = Nsga2 {
-        population: search.population,
-        generations: search.generations,
-        offspring: search.population,
-        ..Nsga2::default()
-    };
+    bred(space, model, &seeds(space, model, observed)?, &genetic(search), count)
+}
+
+/// Most inputs of a problem in which a screening leaves no part of a front undiscovered.
+const SCREENED_INPUTS: usize = 2;
+/// Designs of a screening.
+const SCREENED: usize = 2000;
+/// Generations that follow it, at most, and the share of offspring that they have beside their parents: as
+/// large a hypervolume of what is predicted as a hundred ordinary generations find.
+const GENERATIONS: usize = 16;
+const NEARBY: f64 = 0.4;
+
+/// All encoded designs found that no other is predicted to dominate. With two objectives and few inputs,
+/// where these can be screened and fronts are curves, a sixth of the generations will do.
+pub(crate) fn screened_pareto_set(
+    space: &Space,
+    model: &Model,
+    observed: &Points,
+    search: FrontSearch,
+) -> Result<Points> {
+    if model.objectives.len() != 2 || space.dim() > SCREENED_INPUTS {
+        return predicted_pareto_set(space, model, observed, search, usize::MAX);
+    }
+    let mut seeds = seeds(space, model, observed)?;
+    filling(space, SCREENED, 0)?.rows().try_for_each(|x| seeds.push(x))?;
+    let generations = search.generations.min(GENERATIONS);
+    let nsga2 = Nsga2 { generations, nearby: NEARBY, ..genetic(search) };
+    bred(space, model, &seeds, &nsga2, usize::MAX)
+}
+
+fn genetic(FrontSearch { population, generations }: FrontSearch) -> Nsga2 {
+    Nsga2 { population, generations, offspring: population, ..Nsga2::default() }
+}
+
+/// What a genetic algorithm makes of the `seeds`.
+fn bred(
+    space: &Space,
+    model: &Model,
+    seeds: &Points,
+    nsga2: &Nsga2,
+    count: usize,
+) -> Result<Points> {
     let objectives = model.objectives.len();
-    let found = nsga2.run(space.dim(), &seeds, 0, |designs| {
+    let found = nsga2.run(space.dim(), seeds, 0, |designs| {
         let valid = space.snapped(designs);
         // A wrong shape makes the search end with its error.
         penalised(space, model, &valid).unwrap_or_else(|_| Points::new(objectives))
@@ -274,10 +321,11 @@ impl Candidates {
         let mut known = model.expected(&measured.designs)?;
         measured.values.iter().enumerate().for_each(|(i, values)| known.settle(i, values));
         let worths = known.worths(model);
-        let feared = model.feared(&found, Caution::at(CERTAIN))?.worths(model);
-        let is_beaten = |i: &usize| feared.rows().any(|other| dominates(other, worths.row(*i)));
-        let best = non_dominated(&worths)?;
-        let best: Vec<usize> = best.into_iter().filter(|i| !is_beaten(i)).collect();
+        let mut best = non_dominated(&worths)?;
+        if !best.is_empty() {
+            let feared = model.feared(&found, Caution::at(CERTAIN))?.worths(model);
+            best.retain(|i| !feared.rows().any(|other| dominates(other, worths.row(*i))));
+        }
         let mut designs = measured.designs.select(&best);
         for x in found.rows() {
             designs.push(x)?;
@@ -301,6 +349,11 @@ impl Candidates {
     /// The value of each to a decision maker.
     pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
         self.expected.utilities(model, weights)
+    }
+
+    /// Standardised means of the objectives, a row per design.
+    pub(crate) fn means(&self) -> &Points {
+        &self.expected.means
     }
 
     /// All of them, encoded; those that were measured come first.
@@ -330,10 +383,12 @@ impl Candidates {
 
     /// A row for each design with its value to each decision maker.
     pub(crate) fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
+        if model.worth.is_none() {
+            return model.weigh_all(weights, &self.worths);
+        }
         let mut utilities = Points::zeros(weights.len(), self.designs.len());
         for (q, row) in weights.rows().enumerate() {
-            let values = model.weigh_expected(row, &self.expected, &self.worths);
-            for (i, utility) in values.into_iter().enumerate() {
+            for (i, utility) in self.expected.utilities(model, row).into_iter().enumerate() {
                 utilities.row_mut(i)[q] = utility;
             }
         }
@@ -403,34 +458,31 @@ pub(crate) fn with_best_for_weights(
     let mut designs = found;
     let expected = model.expected(&designs)?;
     let means = expected.worths(model);
-    let climb = |q: usize| {
+    let climb = |q: usize| -> Result<(f64, Vec<f64>)> {
         let values = model.weigh_expected(weights.row(q), &expected, &means);
         let start = largest(&values, 1).first().map_or(0, |i| *i);
-        best_utility(space, model, weights.row(q), designs.row(start))
+        let top = best_utility(space, model, weights.row(q), designs.row(start))?;
+        Ok((values.into_iter().fold(f64::NEG_INFINITY, f64::max), top))
     };
-    let tops: Result<Vec<Vec<f64>>> = (0..weights.len()).into_par_iter().map(climb).collect();
-    let tops = Points::from_rows(designs.dim(), tops?)?;
+    let climbed: Result<Vec<(f64, Vec<f64>)>> =
+        (0..weights.len()).into_par_iter().map(climb).collect();
+    let (found_best, tops): (Vec<f64>, Vec<Vec<f64>>) = climbed?.into_iter().unzip();
+    let tops = Points::from_rows(designs.dim(), tops)?;
     let possible = recommendable(space, model, &tops)?;
     let of_tops = model.expected(&tops)?;
     let top_means = of_tops.worths(model);
-    let mut means = means;
     let mut added: Vec<usize> = vec![];
     for (q, weights) in weights.rows().enumerate() {
-        let best = match model.worth {
-            None => model.weigh(weights, &means),
-            Some(_) => {
-                let mut values = expected.utilities(model, weights);
-                values.extend(of_tops.select(&added).utilities(model, weights));
-                values
-            }
+        let of_added = match model.worth {
+            None => model.weigh(weights, &top_means.select(&added)),
+            Some(_) => of_tops.select(&added).utilities(model, weights),
         };
-        let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let best = of_added.into_iter().fold(found_best[q], f64::max);
         let value =
             model.weigh_expected(weights, &of_tops.select(&[q]), &top_means.select(&[q]))[0];
         let unit = model.unit(weights);
         if value > best + NEGLIGIBLE * unit && possible.contains(&q) {
             designs.push(tops.row(q))?;
-            means.push(top_means.row(q))?;
             added.push(q);
         }
     }
@@ -438,30 +490,78 @@ pub(crate) fn with_best_for_weights(
 }
 
 /// Up to `count` options, each the one that most raises the sum over columns of the largest utility
-/// of those chosen; fewer where no other raises it. `utilities` has a row for each option.
+/// of those chosen, of several the first; fewer where no other raises it. `utilities` has a row for
+/// each option.
 ///
 /// What an option adds only shrinks as others are chosen, so that most sums need no update (Minoux
 /// 1978). The choice gains at least 1 − 1/e of what the best one would.
 fn least_loss(utilities: &Points, count: usize) -> Vec<usize> {
     let mut reached = worst_of(utilities);
-    let gain = |reached: &[f64], i: usize| gain(utilities, reached, i);
-    let top = |gains: &[f64]| {
-        let larger = |best: usize, i: usize| if gains[i] > gains[best] { i } else { best };
-        (0..gains.len()).reduce(larger)
-    };
-    let mut gains: Vec<f64> = (0..utilities.len()).map(|i| gain(&reached, i)).collect();
+    let offer = |i| Offer { gain: gain(utilities, &reached, i), option: i, columns: None };
+    let mut offers: BinaryHeap<Offer> = (0..utilities.len()).map(offer).collect();
     let mut chosen = Vec::new();
-    while let Some(next) = top(&gains).filter(|&i| gains[i] > 0.0 && chosen.len() < count) {
-        gains[next] = gain(&reached, next);
-        if top(&gains) == Some(next) && gains[next] > 0.0 {
-            let row = utilities.row(next).iter();
+    while let Some(mut next) = offers.pop().filter(|best| best.gain > 0.0) {
+        if chosen.len() == count {
+            break;
+        }
+        let row = utilities.row(next.option);
+        next.update(row, &reached);
+        if offers.peek().is_some_and(|other| *other > next) {
+            offers.push(next);
+        } else if next.gain > 0.0 {
             reached.iter_mut().zip(row).for_each(|(reached, u)| *reached = reached.max(*u));
-            gains[next] = 0.0;
-            chosen.push(next);
+            chosen.push(next.option);
         }
     }
     chosen
 }
+
+/// What an option was found to add; the greatest offer is the first of those that add most.
+struct Offer {
+    gain: f64,
+    option: usize,
+    /// Where it may add something, once that was looked at: elsewhere it never will again.
+    columns: Option<Vec<usize>>,
+}
+
+impl Offer {
+    /// Finds out what it adds to what is reached now: as [`gain`] does, to the bit.
+    fn update(&mut self, utilities: &[f64], reached: &[f64]) {
+        let mut gain = 0.0;
+        let mut adds = |q: &usize| {
+            let more = utilities[*q] - reached[*q];
+            if more > 0.0 {
+                gain += more;
+            }
+            more > 0.0
+        };
+        match &mut self.columns {
+            Some(columns) => columns.retain(&mut adds),
+            none => *none = Some((0..reached.len()).filter(&mut adds).collect()),
+        }
+        self.gain = gain;
+    }
+}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.gain.total_cmp(&other.gain).then(other.option.cmp(&self.option))
+    }
+}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Offer {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Offer {}
 
 /// The smallest utility of each column.
 fn worst_of(utilities: &Points) -> Vec<f64> {

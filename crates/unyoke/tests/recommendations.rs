@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use unyoke::{Config, Correlations, Design, FrontPoint, LengthscalePrior, Problem, Study};
+use unyoke_math::Points;
+use unyoke_math::pareto::hypervolume;
 
 /// Number `i` of an evenly spread sequence in the unit cube (Roberts 2018).
 fn spread<const D: usize>(i: usize) -> [f64; D] {
@@ -151,4 +153,37 @@ fn values_that_no_model_can_follow_do_not_make_predictions_jump() {
     // What can be followed is followed as before.
     let most = (0..80).map(|i| error(1, spread(i))).fold(0.0, f64::max);
     assert!(most < 1e-3, "{most}");
+}
+
+#[test]
+fn a_screened_set_is_as_large_as_one_of_a_hundred_generations() {
+    let (low, high) = (0.0, 1.0);
+    let problem = Problem::builder().continuous("a", low, high).continuous("b", low, high);
+    let problem = problem.maximise("f", 1.0).maximise("g", 10.0).build().unwrap();
+    let mut study = Study::with_config(problem, Config::paper(), 3).unwrap();
+    let designs = unyoke_math::sobol::cube(2, 40, 5).unwrap();
+    for (i, x) in designs.rows().enumerate() {
+        let design = Design::new().with("a", x[0]).with("b", x[1]);
+        // Each at designs of its own: no measured design is on a front.
+        let (name, value) = match i % 3 {
+            0 => ("g", (2.0 * x[0]).cos() + 0.5 * (5.0 * x[0] * x[1]).sin()),
+            _ => ("f", (7.0 * x[0] + 4.0 * x[1]).sin() + x[0] * (9.0 * x[1]).cos()),
+        };
+        study.tell_result(design, name, value).unwrap();
+    }
+    let screened = study.predicted_means(usize::MAX).unwrap();
+    for point in screened.iter().step_by(100) {
+        let forecast = study.forecast(&point.design).unwrap();
+        for (mean, output) in point.means.iter().zip(&forecast.outputs) {
+            assert!((mean - output.mean).abs() < 1e-9);
+        }
+    }
+    let long = study.front(usize::MAX).unwrap();
+    let means = |point: &FrontPoint| [point.outputs[0].mean, point.outputs[1].mean];
+    let long = Points::from_rows(2, long.points.iter().map(means)).unwrap();
+    let screened = Points::from_rows(2, screened.iter().map(|point| &point.means)).unwrap();
+    let low = |m: usize| long.rows().map(|row| row[m]).fold(f64::INFINITY, f64::min);
+    let reference = [low(0) - 0.1, low(1) - 0.1];
+    let [long, screened] = [&long, &screened].map(|set| hypervolume(set, &reference).unwrap());
+    assert!(screened > (1.0 - 2e-4) * long, "{screened} {long}");
 }

@@ -5,6 +5,7 @@ use crate::Points;
 use crate::pareto::{crowding_of, descending_order, ranks_along};
 use crate::random::{Rng, mix};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// A population whose members know their rank and their crowding distance.
 pub(super) struct Ranked {
@@ -23,6 +24,22 @@ impl Ranked {
             std::cmp::Ordering::Less => b,
             std::cmp::Ordering::Equal => [a, b][rng.below(2)],
         }
+    }
+}
+
+/// How far in the order of members those near one are looked for, at most.
+const NEAR: usize = 8;
+
+impl Ranked {
+    /// A member near the one at `place`: each front comes sorted by its first objective, so that with two
+    /// objectives neighbours in the order are neighbours on the front.
+    pub(super) fn near(&self, place: usize, rng: &mut Rng) -> usize {
+        let step = 1 + rng.below(NEAR);
+        let there = match rng.below(2) {
+            0 => place.checked_sub(step).unwrap_or(step),
+            _ => place + step,
+        };
+        if there < self.ranks.len() { there } else { place.saturating_sub(step) }
     }
 }
 
@@ -81,7 +98,8 @@ fn candidates(designs: &Points, least: usize) -> Vec<usize> {
 pub(super) fn first_of_copies(designs: &Points) -> Vec<usize> {
     // By a number for each design: far quicker than sorting. Two designs that share a number
     // without being equal, should it ever happen, both count as first.
-    let mut first: HashMap<u64, usize> = HashMap::with_capacity(designs.len());
+    let mut first: HashMap<u64, usize, BuildHasherDefault<Mixed>> =
+        HashMap::with_capacity_and_hasher(designs.len(), BuildHasherDefault::default());
     // Adding zero makes the two zeros one.
     let number = |row: &[f64]| row.iter().fold(0, |hash, x| mix(hash ^ (x + 0.0).to_bits()));
     let is_first = |&i: &usize| {
@@ -90,6 +108,24 @@ pub(super) fn first_of_copies(designs: &Points) -> Vec<usize> {
         j == i || designs.row(j) != row
     };
     (0..designs.len()).filter(is_first).collect()
+}
+
+/// Hashes numbers that are mixed already.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| mix(hash ^ u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
 }
 
 #[cfg(test)]

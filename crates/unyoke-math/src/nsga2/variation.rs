@@ -45,6 +45,24 @@ pub(super) fn mutate(design: &mut [f64], index: f64, rng: &mut Rng) {
     }
 }
 
+/// How often a coordinate moves sideways as well, so that a population that lies along a curve does not stay
+/// on it.
+const SIDEWAYS: f64 = 0.5;
+/// The smallest part of a step that is taken.
+const SMALLEST: f64 = 0.1;
+
+/// Moves `x` by a part of the step between two designs, as differential evolution does (Storn & Price 1997),
+/// with parts of all magnitudes and at times a random step of the same size beside it. Populations that
+/// converge take smaller and smaller steps.
+pub(super) fn step(x: &mut [f64], from: &[f64], to: &[f64], rng: &mut Rng) {
+    let part = libm::pow(SMALLEST, rng.uniform());
+    let length = from.iter().zip(to).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    for ((x, a), b) in x.iter_mut().zip(from).zip(to) {
+        let sideways = if rng.uniform() < SIDEWAYS { length * rng.normal() } else { 0.0 };
+        *x = (*x + part * (a - b + sideways)).clamp(0.0, 1.0);
+    }
+}
+
 /// The polynomial step from `x` for a uniform number `u`, which never leaves [0, 1]:
 /// (2u + (1 − 2u)(1 − x)^(η+1))^(1∕(η+1)) − 1 downwards for u < ½, the mirror image upwards.
 fn shift(x: f64, index: f64, u: f64) -> f64 {
@@ -119,6 +137,21 @@ mod tests {
             let (low, high) = cross_coordinate(0.499, 0.501, 15.0, u);
             prop_assert!((low + high - 1.0).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn steps_are_as_long_as_those_between_the_designs() {
+        let mut rng = Rng::new(1, 0);
+        for scale in [1e-9, 1e-3] {
+            for _ in 0..1000 {
+                let (mut x, from) = ([0.5, 0.0], [0.2 + scale, 0.7]);
+                step(&mut x, &from, &[0.2, 0.7], &mut rng);
+                assert!((x[0] - 0.5).abs() < 7.0 * scale && (0.0..7.0 * scale).contains(&x[1]));
+            }
+        }
+        let mut x = [0.5, 0.25];
+        step(&mut x, &[0.1, 0.9], &[0.1, 0.9], &mut rng);
+        assert_eq!(x, [0.5, 0.25]);
     }
 
     #[test]

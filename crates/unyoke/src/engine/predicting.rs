@@ -9,8 +9,8 @@ use crate::model::known::Known;
 use crate::model::{Caution, Model};
 use crate::problem::Scale;
 use crate::recommend::{
-    Candidates, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
-    with_best_for_weights,
+    Candidates, Expectation, Forecast, Front, FrontPoint, Measurements, predicted_pareto_set,
+    screened_pareto_set, with_best_for_weights,
 };
 use crate::search::Best;
 use crate::space::key;
@@ -36,11 +36,38 @@ impl Engine<'_> {
     /// See [`Study::predicted_front`](crate::Study::predicted_front).
     pub(crate) fn predicted_front(&self, count: usize) -> Result<Front> {
         let model = self.recommender(None)?;
-        let weights = self.weights_of_front()?;
-        let found = self.recordable_designs(&model, &weights)?;
-        let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
-        let candidates = Candidates::new(&model, &found, &none)?;
+        let (candidates, weights) = self.predicted_set(&model)?;
         self.chosen_from(&model, candidates, &weights, count)
+    }
+
+    /// See [`Study::predicted_means`](crate::Study::predicted_means).
+    pub(crate) fn predicted_means(&self, count: usize) -> Result<Vec<Expectation>> {
+        let model = self.recommender(None)?;
+        let (candidates, weights) = self.predicted_set(&model)?;
+        let set = candidates.recommended(&model, &weights, count);
+        let outputs: Vec<usize> = self.problem().objectives().map(|(k, _)| k).collect();
+        let expectation = |(x, means): (&[f64], &[f64])| {
+            let mean = |(k, mean): (&usize, &f64)| {
+                let belief = model.belief(*k);
+                // Not by way of standardised values, which would round it.
+                let known = belief.known.as_ref().and_then(|known| known.at(x));
+                let value = known.unwrap_or_else(|| belief.map.restore(*mean));
+                self.history.space.to_user(*k, value)
+            };
+            let means = outputs.iter().zip(means).map(mean).collect();
+            Expectation { design: self.history.space.decode(x), means }
+        };
+        Ok(set.designs().rows().zip(set.means().rows()).map(expectation).collect())
+    }
+
+    /// The predicted Pareto set, no measured designs added, and the weights to choose from it by.
+    fn predicted_set(&self, model: &Model) -> Result<(Candidates, Points)> {
+        let weights = self.weights_of_front()?;
+        let (space, observed) = (&self.history.space, self.observed_designs()?);
+        let found = screened_pareto_set(space, model, &observed, self.config().front)?;
+        let found = self.recorded(&self.with_best(model, found, &weights)?)?;
+        let none = Measurements { designs: Points::new(found.dim()), values: vec![] };
+        Ok((Candidates::new(model, &found, &none)?, weights))
     }
 
     pub(crate) fn chosen_from(
@@ -118,13 +145,12 @@ impl Engine<'_> {
     }
 
     fn new_candidates(&self, model: &Model, weights: &Points) -> Result<Candidates> {
-        let found = self.recordable_designs(model, weights)?;
+        let found = self.recorded(&self.promising_designs(model, weights)?)?;
         Candidates::new(model, &found, &self.measurements(model)?)
     }
 
-    /// Designs that are predicted to be best for somebody, as a history will hold them once they are measured.
-    fn recordable_designs(&self, model: &Model, weights: &Points) -> Result<Points> {
-        let found = self.promising_designs(model, weights)?;
+    /// Designs as a history will hold them once they are measured.
+    fn recorded(&self, found: &Points) -> Result<Points> {
         let observed = self.observed_designs()?;
         let observed: HashSet<Vec<u64>> = observed.rows().map(key).collect();
         let recorded = |x: &[f64]| match observed.contains(&key(x)) {
@@ -143,9 +169,15 @@ impl Engine<'_> {
         let (space, observed) = (&self.history.space, self.observed_designs()?);
         let search = self.config().front;
         let found = predicted_pareto_set(space, model, &observed, search, usize::MAX)?;
+        self.with_best(model, found, weights)
+    }
+
+    /// The designs `found`, and those that are better still for some of `weights`.
+    fn with_best(&self, model: &Model, found: Points, weights: &Points) -> Result<Points> {
         match model.caution {
+            // Climbers see what is expected, not what is feared.
             Some(_) => Ok(found),
-            None => with_best_for_weights(space, model, found, weights),
+            None => with_best_for_weights(&self.history.space, model, found, weights),
         }
     }
 

@@ -66,23 +66,58 @@ pub(crate) fn add_farthest(
     among: &[usize],
     count: usize,
 ) {
-    let mut gaps = vec![f64::INFINITY; among.len()];
-    let narrow = |gaps: &mut [f64], next: usize| {
-        for (gap, &i) in gaps.iter_mut().zip(among) {
-            *gap = gap.min(squared_distance(points.row(i), points.row(next)));
-        }
-    };
+    if chosen.len() >= count {
+        return;
+    }
+    let mut left = Left::new(points, among);
     for &next in chosen.iter() {
-        narrow(&mut gaps, next);
+        left.narrow(points.row(next));
     }
     while chosen.len() < count {
-        let wider = |best: usize, i: usize| if gaps[i] > gaps[best] { i } else { best };
-        let Some(farthest) = (0..among.len()).reduce(wider) else { break };
-        if gaps[farthest] == 0.0 {
-            break;
+        let Some(farthest) = left.farthest() else { break };
+        chosen.push(farthest);
+        left.narrow(points.row(farthest));
+    }
+}
+
+/// Points that may still be chosen, a column per coordinate: gaps to them are narrowed again and again.
+struct Left {
+    places: Vec<usize>,
+    columns: Vec<Vec<f64>>,
+    /// Squared distances to the nearest point that was chosen.
+    gaps: Vec<f64>,
+    distances: Vec<f64>,
+}
+
+impl Left {
+    fn new(points: &Points, among: &[usize]) -> Self {
+        let column = |d: usize| among.iter().map(|&i| points.row(i)[d]).collect();
+        Self {
+            places: among.to_vec(),
+            columns: (0..points.dim()).map(column).collect(),
+            gaps: vec![f64::INFINITY; among.len()],
+            distances: vec![0.0; among.len()],
         }
-        chosen.push(among[farthest]);
-        narrow(&mut gaps, among[farthest]);
+    }
+
+    /// Takes note that `chosen` is a point that was chosen.
+    fn narrow(&mut self, chosen: &[f64]) {
+        self.distances.fill(0.0);
+        for (column, c) in self.columns.iter().zip(chosen) {
+            for (distance, v) in self.distances.iter_mut().zip(column) {
+                *distance += (v - c) * (v - c);
+            }
+        }
+        for (gap, distance) in self.gaps.iter_mut().zip(&self.distances) {
+            *gap = gap.min(*distance);
+        }
+    }
+
+    /// The first of those with the largest gap; none if all are copies of what was chosen.
+    fn farthest(&self) -> Option<usize> {
+        let widest = self.gaps.iter().fold(0.0, |widest: f64, gap| widest.max(*gap));
+        let place = self.gaps.iter().position(|gap| *gap == widest);
+        place.filter(|_| widest > 0.0).map(|place| self.places[place])
     }
 }
 
