@@ -155,8 +155,7 @@ impl Hyper {
         Gp::new(self.kernel(family, data.points().dim())?, self.mean, self.noise, data)
     }
 
-    /// The kernel with these hyper-parameters, for this many inputs.
-    pub fn kernel(&self, family: Family, dim: usize) -> Result<Kernel> {
+    fn kernel(&self, family: Family, dim: usize) -> Result<Kernel> {
         Kernel::new(family, dim, &self.lengthscales, self.outputscale)
     }
 }

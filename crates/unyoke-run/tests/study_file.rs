@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use unyoke::{
-    Algorithm, Correlations, Cost, Deterministic, Deviations, Direction, Failures,
-    LengthscalePrior, Lengthscales, Measurement, Noise, Outliers, Output, Parameter, Pending,
-    Preference, Problem, Scale, Utility,
+    Algorithm, Correlations, Cost, Deterministic, Direction, Failures, LengthscalePrior,
+    Lengthscales, Measurement, Noise, Outliers, Output, Parameter, Pending, Preference, Problem,
+    Scale, Utility,
 };
 use unyoke_run::{Diagnostic, Error, StudyFile, StudyFileError};
 
@@ -102,7 +102,6 @@ fn every_field_arrives() {
         correlations = "ignored"
         pending = { fantasies = 4 }
         outliers = "kept"
-        deviations = "fitted"
         discretisation = { adaptive = { points = 50 } }
         search = { raw = 64 }
         front = { population = 10, generations = 5 }
@@ -142,7 +141,6 @@ fn every_field_arrives() {
     assert_eq!(file.config.correlations, Correlations::Ignored);
     assert_eq!(file.config.pending, Pending::Fantasies(4));
     assert_eq!(file.config.outliers, Outliers::Kept);
-    assert_eq!(file.config.deviations, Deviations::Fitted);
     assert_eq!(file.config.preference, Preference::Dirichlet(vec![6.0, 2.0]));
     assert_eq!((file.config.search.raw, file.config.search.restarts), (64, 16));
     assert_eq!(file.config.reference.as_ref().unwrap()["g"], -2.5);

@@ -71,10 +71,6 @@ pub struct Config {
     // Studies begun before there was a choice go on as they were.
     #[serde(default = "Outliers::of_earlier_studies")]
     pub outliers: Outliers,
-    /// How sure models are of what they expect of values without noise.
-    // Studies begun before there was a choice go on as they were.
-    #[serde(default = "Deviations::of_earlier_studies")]
-    pub deviations: Deviations,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -106,7 +102,6 @@ impl Default for Config {
             correlations: Correlations::default(),
             pending: Pending::default(),
             outliers: Outliers::default(),
-            deviations: Deviations::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -130,7 +125,6 @@ impl Config {
             correlations: Correlations::Ignored,
             pending: Pending::Expected,
             outliers: Outliers::Kept,
-            deviations: Deviations::Fitted,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -836,24 +830,6 @@ pub enum Outliers {
 impl Outliers {
     fn of_earlier_studies() -> Self {
         Self::Kept
-    }
-}
-
-/// How sure models are of what they expect of values without noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Deviations {
-    /// As sure as they turned out to be right: deviations are multiplied by how far the latest values were,
-    /// in deviations, from what had been expected of them; see `docs/maths.md`.
-    #[default]
-    Tested,
-    /// As sure as their hyper-parameters, fitted to all values, make them.
-    Fitted,
-}
-
-impl Deviations {
-    fn of_earlier_studies() -> Self {
-        Self::Fitted
     }
 }
 

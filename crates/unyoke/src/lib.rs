@@ -46,9 +46,8 @@ mod study;
 mod cases;
 
 pub use config::{
-    Algorithm, Config, Correlations, Deterministic, Deviations, Discretisation, Failures,
-    FrontSearch, Initial, LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search,
-    Units, Utility, Wishes,
+    Algorithm, Config, Correlations, Deterministic, Discretisation, Failures, FrontSearch, Initial,
+    LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search, Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};

@@ -10,7 +10,6 @@ pub(crate) mod known;
 pub(crate) mod subset;
 mod belief;
 mod calibration;
-mod deviations;
 mod feasibility;
 mod fit;
 mod joint;

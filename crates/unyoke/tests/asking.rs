@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
-    Algorithm, Config, Correlations, Design, Deterministic, Deviations, Discretisation, Event,
-    Failures, FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior,
-    Lengthscales, Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending,
-    Preference, Priors, Problem, Scale, Search, Study, Units, Utility,
+    Algorithm, Config, Correlations, Design, Deterministic, Discretisation, Event, Failures,
+    FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior, Lengthscales,
+    Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending, Preference, Priors,
+    Problem, Scale, Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -194,7 +194,6 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 correlations: Correlations::Learned,
                 pending: Pending::Fantasies(3),
                 outliers: Outliers::Handled,
-                deviations: Deviations::Tested,
                 discretisation,
                 search,
                 front,

@@ -33,7 +33,6 @@ pub(super) const ENGINE: &[&str] = &[
     "correlations",
     "pending",
     "outliers",
-    "deviations",
     "discretisation",
     "search",
     "front",

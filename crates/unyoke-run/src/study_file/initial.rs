@@ -104,9 +104,6 @@ impl StudyFile {
         if !is_named("outliers") {
             config.outliers = begun.outliers;
         }
-        if !is_named("deviations") {
-            config.deviations = begun.deviations;
-        }
         config
     }
 }

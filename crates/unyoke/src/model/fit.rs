@@ -5,11 +5,10 @@
 //! `subset` chooses.
 
 use super::belief::ModelNote;
-use super::deviations::variance_factor;
 use super::subset::{Candidates, squared_distance};
 use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
-use crate::config::{Config, Deterministic, Deviations, LengthscalePrior, Lengthscales};
+use crate::config::{Config, Deterministic, LengthscalePrior, Lengthscales};
 use crate::problem::{GammaPrior, KnownHyper, Noise};
 use crate::remembered::Fits;
 use crate::space::key;
@@ -60,8 +59,6 @@ pub(super) struct Draft {
     pub(super) set_aside: Vec<u64>,
     /// Values that count as others.
     pub(super) clipped: Vec<Clipped>,
-    /// By what the variances that were fitted are multiplied.
-    variance_factor: f64,
 }
 
 /// The fit of one output's model by itself.
@@ -107,7 +104,6 @@ impl Draft {
                 notes: vec![],
                 set_aside,
                 clipped,
-                variance_factor: 1.0,
             }
         };
         if let Some(known) = &observed.output.hyper {
@@ -127,29 +123,7 @@ impl Draft {
         if alone.is_err() {
             notes.push(ModelNote::FitFailed);
         }
-        let fitted = Self { alone: alone.ok(), cautious: Some(cautious), notes, ..draft(hyper) };
-        match config.deviations == Deviations::Tested && fitted.is_exact(observed) {
-            true => fitted.tested(rows),
-            false => Ok(fitted),
-        }
-    }
-
-    /// Whether hyper-parameters were fitted to values without noise.
-    fn is_exact(&self, observed: &Observed<'_>) -> bool {
-        let has_noise =
-            |alone: &Alone| matches!(alone.model.noise, fit::Noise::Fitted { prior: Some(_), .. });
-        observed.output.noise == Noise::Deterministic
-            && self.alone.as_ref().is_some_and(|alone| !has_noise(alone))
-            && self.data.known_noise().iter().all(Option::is_none)
-    }
-
-    /// The model as sure as it turned out to be right. All variances are multiplied alike, so that what is
-    /// expected stays the same.
-    fn tested(mut self, rows: &[Row<'_>]) -> Result<Self> {
-        self.variance_factor = variance_factor(rows, &self.map, FAMILY, &self.hyper)?;
-        self.hyper.outputscale *= self.variance_factor;
-        self.hyper.noise *= self.variance_factor;
-        Ok(self)
+        Ok(Self { alone: alone.ok(), cautious: Some(cautious), notes, ..draft(hyper) })
     }
 
     /// Whether values are followed less closely than they were declared to be.
@@ -163,7 +137,7 @@ impl Draft {
         match self.is_adapted() {
             // What a value there would leave.
             true => self.hyper.noise,
-            false => config.deterministic.noise() * self.variance_factor,
+            false => config.deterministic.noise(),
         }
     }
 

@@ -18,7 +18,7 @@ fn belief(output: &Output, points: &Points, values: &[f64]) -> Belief {
     fitted.unwrap().objectives.remove(0)
 }
 
-pub(super) fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Observed<'a> {
+fn observed<'a>(output: &'a Output, points: &'a Points, values: &[f64]) -> Observed<'a> {
     let row = |(i, value): (usize, &f64)| Row {
         evaluation: i as u64,
         x: points.row(i),
