@@ -217,8 +217,8 @@ pub(crate) fn predicted_pareto_set(
 const SCREENED_INPUTS: usize = 2;
 /// Designs of a screening.
 const SCREENED: usize = 2000;
-/// Generations that follow it, at most, and the share of offspring that they have beside their parents: as
-/// large a hypervolume of what is predicted as a hundred ordinary generations find.
+/// Generations that follow it, at most, and the share of offspring that they have beside their parents: nearly as
+/// large a hypervolume of what is predicted as a hundred ordinary generations find (docs/performance.md).
 const GENERATIONS: usize = 16;
 const NEARBY: f64 = 0.4;
 
