@@ -32,10 +32,11 @@ pub(super) fn drafts(
 ) -> Result<Vec<Draft>> {
     let drafts = observed.iter().map(|one| draft(one, config, fits, Clipping::Allowed));
     let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
-    for k in 0..drafts.len() {
-        if is_price(k, observed, &drafts)? {
-            drafts[k] = draft(&observed[k], config, fits, Clipping::Never)?;
-        }
+    // Decided for all before any is fitted again: the order of the outputs must not matter.
+    let prices = (0..drafts.len()).map(|k| is_price(k, observed, &drafts));
+    let prices: Vec<bool> = prices.collect::<Result<_>>()?;
+    for (k, _) in prices.iter().enumerate().filter(|(_, is_price)| **is_price) {
+        drafts[k] = draft(&observed[k], config, fits, Clipping::Never)?;
     }
     Ok(drafts)
 }
