@@ -25,6 +25,7 @@ pub mod optimize;
 pub mod data;
 pub mod kernel;
 pub mod gp;
+pub mod censored;
 pub mod lookahead;
 pub mod path;
 pub mod fit;

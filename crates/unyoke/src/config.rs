@@ -71,6 +71,10 @@ pub struct Config {
     // Studies begun before there was a choice go on as they were.
     #[serde(default = "Outliers::of_earlier_studies")]
     pub outliers: Outliers,
+    /// Whether it is learned that an objective has its best possible value already.
+    // Studies begun before it could be go on as they were.
+    #[serde(default = "BestPossible::of_earlier_studies")]
+    pub best_possible: BestPossible,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -102,6 +106,7 @@ impl Default for Config {
             correlations: Correlations::default(),
             pending: Pending::default(),
             outliers: Outliers::default(),
+            best_possible: BestPossible::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -125,6 +130,7 @@ impl Config {
             correlations: Correlations::Ignored,
             pending: Pending::Expected,
             outliers: Outliers::Kept,
+            best_possible: BestPossible::Ignored,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -783,6 +789,26 @@ pub enum Correlations {
 }
 
 impl Correlations {
+    fn of_earlier_studies() -> Self {
+        Self::Ignored
+    }
+}
+
+/// Whether it is learned that an objective has its best possible value already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BestPossible {
+    /// Where designs far apart have the best value in common, and none have any other, nothing better
+    /// is expected; see `docs/best-possible.md`. Algorithms other than `auto`, `c-mokg`, `c-mokg-random`
+    /// and `hvkg-exact` do not know of it, nor do studies with constraints, failures, measurements of
+    /// several outputs or utilities that are not linear.
+    #[default]
+    Learned,
+    /// There might always be something better.
+    Ignored,
+}
+
+impl BestPossible {
     fn of_earlier_studies() -> Self {
         Self::Ignored
     }

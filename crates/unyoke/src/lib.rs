@@ -46,8 +46,9 @@ mod study;
 mod cases;
 
 pub use config::{
-    Algorithm, Config, Correlations, Deterministic, Discretisation, Failures, FrontSearch, Initial,
-    LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search, Units, Utility, Wishes,
+    Algorithm, BestPossible, Config, Correlations, Deterministic, Discretisation, Failures,
+    FrontSearch, Initial, LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search,
+    Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};

@@ -9,6 +9,7 @@
 pub(crate) mod known;
 pub(crate) mod subset;
 mod belief;
+mod best_possible;
 mod calibration;
 mod feasibility;
 mod fit;
@@ -183,7 +184,8 @@ impl Model {
             };
             let notes = std::mem::take(&mut draft.notes);
             let known = observed.known.clone();
-            let belief = Belief { gp, joint: None, known, map: draft.map, unit, notes };
+            let bound = draft.bound;
+            let belief = Belief { gp, joint: None, known, bound, map: draft.map, unit, notes };
             model.add(belief, observed.limit);
             model.tails.push(tail);
             model.negligible.push(draft.negligible(config));

@@ -5,10 +5,14 @@
 //! What values an evaluation is a function of these numbers. With models of each output alone only
 //! the measured output moves, with a joint model all outputs in it ([`Prospect`]). The candidate x is
 //! one of the designs, the last.
+//!
+//! Where an output has a best possible value c, E min(f, c) counts in place of μ, and moves by β Z times
+//! the probability that f is below c: the slope at Z = 0 is that of the expectation.
 
-use crate::model::{Constraint, Model};
+use crate::model::{Belief, Constraint, Model};
 use std::cell::RefCell;
 use std::rc::Rc;
+use unyoke_math::censored::Censored;
 use unyoke_math::coregional::set as coregional;
 use unyoke_math::gp::{Adjoint, Candidate, Candidates, FixedSet, Prediction, Query};
 use unyoke_math::{Points, Result, normal};
@@ -21,6 +25,8 @@ pub(crate) struct Compared<'a> {
     firsts: Vec<f64>,
     /// For each objective alone, and for each constraint.
     pub(crate) objectives: Vec<FixedSet<'a>>,
+    /// For each objective that has a best possible value, what counts of it at the designs.
+    censored: Vec<Option<Vec<Censored>>>,
     /// For the objectives that are modelled together.
     joint: Option<coregional::FixedSet<'a>>,
     pub(crate) constraints: Vec<Bounded<'a>>,
@@ -91,11 +97,13 @@ impl<'a> Compared<'a> {
         let objectives = model.objectives.iter().map(|belief| belief.gp.fixed_set(designs));
         let constraints = model.constraints.iter().map(|one| Bounded::new(one, designs));
         let joint = model.joint.as_ref().map(|joint| joint.model.fixed_set(designs));
+        let censored = model.objectives.iter().map(|belief| censored(belief, designs));
         Ok(Self {
             model,
             designs: designs.clone(),
             firsts: designs.rows().filter_map(|x| x.first().copied()).collect(),
             objectives: objectives.collect::<Result<_>>()?,
+            censored: censored.collect::<Result<_>>()?,
             joint: joint.transpose()?,
             constraints: constraints.collect::<Result<_>>()?,
         })
@@ -104,13 +112,13 @@ impl<'a> Compared<'a> {
     /// Standardised means of objective k at the designs.
     pub(crate) fn means(&self, k: usize) -> Result<Vec<f64>> {
         let belief = &self.model.objectives[k];
-        match belief.known.is_some() {
+        match belief.known.is_some() || belief.bound.is_some() {
             true => belief.means(&self.designs),
             false => Ok(self.modelled_means(k).to_vec()),
         }
     }
 
-    /// The same of an objective that is no formula.
+    /// The same of an objective that is no formula and has no best possible value.
     fn modelled_means(&self, k: usize) -> &[f64] {
         match self.joint.as_ref().zip(self.joint_output(k)) {
             Some((set, output)) => set.means(output),
@@ -154,6 +162,13 @@ impl<'a> Compared<'a> {
         }
         Ok(base)
     }
+}
+
+/// What counts of an objective at `designs`, if it has a best possible value.
+fn censored(belief: &Belief, designs: &Points) -> Result<Option<Vec<Censored>>> {
+    let Some(bound) = belief.bound else { return Ok(None) };
+    let predictions = belief.gp.predict_many(designs)?;
+    Ok(Some(predictions.into_iter().map(|p| Censored::new(p, bound)).collect()))
 }
 
 /// How measuring one output at a candidate would move its mean at all designs.
@@ -262,6 +277,10 @@ pub(crate) struct Prospect<'a> {
     means: Vec<f64>,
     /// Objectives that do not move, at the candidate.
     queries: Vec<Query>,
+    /// For objectives that have a best possible value, what counts at the candidate.
+    censored: Vec<Censored>,
+    /// The slopes of the measured objective as far as they count, if it is one of these.
+    counted: Vec<f64>,
     gathering: RefCell<Gathering>,
 }
 
@@ -380,6 +399,8 @@ impl<'a> Prospect<'a> {
             twin: None,
             means: vec![0.0; objectives],
             queries: vec![Query::default(); objectives],
+            censored: vec![Censored::default(); objectives],
+            counted: vec![],
             gathering: RefCell::default(),
         }
     }
@@ -435,6 +456,7 @@ impl<'a> Prospect<'a> {
     /// β_kj for the `i`-th objective that moves; the candidate's own is last.
     pub(crate) fn slopes(&self, i: usize) -> &[f64] {
         match &self.movement {
+            Movement::One(_) if self.is_bounded(self.measured) => &self.counted,
             Movement::One(outlook) => &outlook.slopes,
             Movement::Several(outlook) => outlook.slopes.row(i),
         }
@@ -474,15 +496,45 @@ impl<'a> Prospect<'a> {
         };
         if let Some(twin) = self.twin {
             for (k, belief) in self.compared.model.objectives.iter().enumerate() {
-                if belief.known.is_none() {
+                if let Some(censored) = &self.compared.censored[k] {
+                    self.censored[k] = censored[twin];
+                    self.means[k] = censored[twin].mean;
+                } else if belief.known.is_none() {
                     self.means[k] = self.compared.modelled_means(k)[twin];
                 }
             }
         }
+        self.count_slopes();
         at.clear();
         at.extend_from_slice(x);
         self.at = Some((at, known));
         Ok(())
+    }
+
+    fn is_bounded(&self, k: usize) -> bool {
+        self.compared.censored[k].is_some()
+    }
+
+    /// Takes what is predicted of objective k at the candidate, of which a best possible value counts at
+    /// most.
+    fn count(&mut self, k: usize, prediction: Prediction) {
+        self.means[k] = prediction.mean;
+        if let Some(bound) = self.compared.model.objectives[k].bound {
+            self.censored[k] = Censored::new(prediction, bound);
+            self.means[k] = self.censored[k].mean;
+        }
+    }
+
+    /// The slopes of what is measured, as far as they count.
+    fn count_slopes(&mut self) {
+        let m = self.measured;
+        if let (Some(censored), Movement::One(outlook)) =
+            (&self.compared.censored[m], &self.movement)
+        {
+            let shares = censored.iter().chain([&self.censored[m]]).map(|one| one.share);
+            self.counted.clear();
+            self.counted.extend(outlook.slopes.iter().zip(shares).map(|(slope, p)| slope * p));
+        }
     }
 
     /// Takes what is known of `x` from what was looked at in advance, if it is next there.
@@ -493,17 +545,22 @@ impl<'a> Prospect<'a> {
             return false;
         }
         ahead.next += 1;
+        self.means.copy_from_slice(ahead.means.row(number));
+        let mut own = None;
         match (&mut self.movement, &ahead.seen) {
             (Movement::One(outlook), Seen::One(seen)) => {
                 let noise = self.compared.objectives[self.measured].noise();
                 outlook.look_at(seen, number, noise, self.twin);
+                own = Some(seen.prediction(number));
             }
             (Movement::Several(outlook), Seen::Several(seen)) => {
                 outlook.look_at(seen, number, self.twin);
             }
             _ => return false,
         }
-        self.means.copy_from_slice(ahead.means.row(number));
+        if let Some(own) = own {
+            self.count(self.measured, own);
+        }
         true
     }
 
@@ -513,7 +570,8 @@ impl<'a> Prospect<'a> {
         let known = match &mut self.movement {
             Movement::One(outlook) => {
                 outlook.look(&objectives[self.moved[0]], x, self.twin)?;
-                self.means[self.moved[0]] = outlook.candidate.prediction().mean;
+                let prediction = outlook.candidate.prediction();
+                self.count(self.measured, prediction);
                 Wanted::Gradient
             }
             Movement::Several(outlook) => {
@@ -526,7 +584,12 @@ impl<'a> Prospect<'a> {
         for (k, belief) in model.objectives.iter().enumerate() {
             if belief.known.is_some() {
                 self.means[k] = belief.predict(x)?.mean;
-            } else if !self.moved.contains(&k) {
+            } else if self.moved.contains(&k) {
+                continue;
+            } else if belief.bound.is_some() {
+                belief.gp.query_into(x, &mut self.queries[k])?;
+                self.count(k, self.queries[k].prediction());
+            } else {
                 self.means[k] = belief.gp.query_mean(x, &mut self.queries[k])?;
             }
         }
@@ -581,7 +644,8 @@ impl<'a> Prospect<'a> {
             Movement::One(outlook) => {
                 let m = self.moved[0];
                 let set = &self.compared.objectives[m];
-                outlook.pull_back(set, by_slopes, [by_means[m], 0.0])?
+                let by_own = self.pull_back_counted(outlook, by_slopes, by_means[m]);
+                outlook.pull_back(set, by_slopes, by_own)?
             }
             Movement::Several(outlook) => {
                 let by_means: Vec<f64> = self.moved.iter().map(|k| by_means[*k]).collect();
@@ -596,11 +660,35 @@ impl<'a> Prospect<'a> {
             if belief.known.is_some() {
                 belief.mean_with_gradient(x, by_means[k], gradient)?;
             } else {
-                let slope = belief.gp.gradient(&self.queries[k], by_means[k], 0.0);
+                let [by_mean, by_variance] = match belief.bound {
+                    Some(_) => self.censored[k].mean_slopes().map(|slope| by_means[k] * slope),
+                    None => [by_means[k], 0.0],
+                };
+                let slope = belief.gp.gradient(&self.queries[k], by_mean, by_variance);
                 gradient.iter_mut().zip(slope).for_each(|(g, s)| *g += s);
             }
         }
         Ok(())
+    }
+
+    /// From derivatives in slopes as far as they count, and in the mean at the candidate, to those in the
+    /// slopes of the model, and in mean and variance there.
+    fn pull_back_counted(
+        &self,
+        outlook: &Outlook,
+        by_slopes: &mut [f64],
+        by_mean: f64,
+    ) -> [f64; 2] {
+        let Some(censored) = &self.compared.censored[self.measured] else {
+            return [by_mean, 0.0];
+        };
+        let own = &self.censored[self.measured];
+        let slope = |slopes: &[f64]| slopes.last().copied().unwrap_or(0.0);
+        let by_share = slope(by_slopes) * slope(&outlook.slopes);
+        let shares = censored.iter().chain([own]).map(|one| one.share);
+        by_slopes.iter_mut().zip(shares).for_each(|(by, share)| *by *= share);
+        let (mean, share) = (own.mean_slopes(), own.share_slopes());
+        [0, 1].map(|i| by_mean * mean[i] + by_share * share[i])
     }
 }
 

@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use unyoke::{
-    Algorithm, Config, Correlations, Design, Deterministic, Discretisation, Event, Failures,
-    FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior, Lengthscales,
-    Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending, Preference, Priors,
-    Problem, Scale, Search, Study, Units, Utility,
+    Algorithm, BestPossible, Config, Correlations, Design, Deterministic, Discretisation, Event,
+    Failures, FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior,
+    Lengthscales, Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending,
+    Preference, Priors, Problem, Scale, Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -194,6 +194,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 correlations: Correlations::Learned,
                 pending: Pending::Fantasies(3),
                 outliers: Outliers::Handled,
+                best_possible: BestPossible::Learned,
                 discretisation,
                 search,
                 front,

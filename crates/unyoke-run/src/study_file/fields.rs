@@ -33,6 +33,7 @@ pub(super) const ENGINE: &[&str] = &[
     "correlations",
     "pending",
     "outliers",
+    "best_possible",
     "discretisation",
     "search",
     "front",

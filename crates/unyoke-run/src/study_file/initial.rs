@@ -104,6 +104,9 @@ impl StudyFile {
         if !is_named("outliers") {
             config.outliers = begun.outliers;
         }
+        if !is_named("best_possible") {
+            config.best_possible = begun.best_possible;
+        }
         config
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Basis, Engine, FARTHEST_REFERENCE};
 use crate::choices::Choice;
-use crate::config::{Config, Correlations, Deterministic, Failures, Utility};
+use crate::config::{BestPossible, Config, Correlations, Deterministic, Failures, Utility};
 use crate::discretise;
 use crate::error::Result;
 use crate::history::{Evaluation, Status};
@@ -129,9 +129,9 @@ impl<'h> Engine<'h> {
         Ok(model)
     }
 
-    /// The settings of the models: correlations are not learned where they could not be valued. That
-    /// needs an algorithm that knows them, linear utilities, measurements of one objective each, and
-    /// designs that are all feasible.
+    /// The settings of the models: correlations and best possible values are not learned where they could
+    /// not be valued. That needs an algorithm that knows them, linear utilities, measurements of one
+    /// objective each, and designs that are all feasible.
     fn model_config(&self, runs: &[Runs]) -> Config {
         let is_single = |choice: &Choice| choice.outputs.len() == 1;
         let knows = self.config().algorithm.knows_correlations()
@@ -139,8 +139,15 @@ impl<'h> Engine<'h> {
             && self.problem().constraints().next().is_none()
             && runs.is_empty()
             && self.choices().iter().all(is_single);
-        let correlations = if knows { self.config().correlations } else { Correlations::Ignored };
-        Config { correlations, ..self.config().clone() }
+        let config = self.config().clone();
+        match knows {
+            true => config,
+            false => Config {
+                correlations: Correlations::Ignored,
+                best_possible: BestPossible::Ignored,
+                ..config
+            },
+        }
     }
 
     /// How designs are valued where that is not by weighted sums of what is expected of them.

@@ -244,9 +244,11 @@ fn draw(belief: &Belief, points: &Points, seed: u64) -> math::Result<Points> {
         normals.col_mut(draw).iter_mut().for_each(|normal| *normal = rng.normal());
     }
     let deviations = factor.lower_mul_many(&normals);
+    let bound = belief.bound.unwrap_or(f64::INFINITY);
     let draw = |draw: usize| {
         let parts = joint.means().iter().zip(deviations.col(draw));
-        parts.map(|(mean, deviation)| mean + deviation).collect::<Vec<_>>()
+        let values = parts.map(|(mean, deviation)| (mean + deviation).min(bound));
+        values.collect::<Vec<_>>()
     };
     Points::from_rows(count, (0..DRAWS).map(draw))
 }

@@ -3,6 +3,7 @@
 use super::joint::Member;
 use super::known::Known;
 use serde::Serialize;
+use unyoke_math::censored::Censored;
 use unyoke_math::data::Standardizer;
 use unyoke_math::gp::{Gp, Prediction, Query};
 use unyoke_math::{Points, Result};
@@ -17,6 +18,9 @@ pub(crate) struct Belief {
     pub(crate) joint: Option<Member>,
     /// The formula that the output is, if it is one.
     pub(crate) known: Option<Known>,
+    /// Its best possible value, standardised, where values show one; it is no formula and in no joint
+    /// model then, and utilities are linear.
+    pub(crate) bound: Option<f64>,
     /// From values to standardised values.
     pub(crate) map: Standardizer,
     /// What one standardised unit counts when objectives are weighed against each other.
@@ -56,6 +60,13 @@ pub enum ModelNote {
         /// Number of designs at which this objective was observed.
         of: usize,
     },
+    /// Nothing better than the best value is expected, which was measured at designs far apart.
+    BestPossible {
+        /// That value.
+        value: f64,
+        /// So many designs that are apart from each other have it.
+        designs: usize,
+    },
     /// Hyper-parameters could not be fitted; cautious defaults are in use.
     FitFailed,
     /// Values so far from all others that they count as less extreme ones; see `docs/outliers.md`.
@@ -93,6 +104,9 @@ impl ModelNote {
                 Self::Clipped { values: converted(values), counts_as: convert(*counts_as) }
             }
             Self::SetAside { values } => Self::SetAside { values: converted(values) },
+            Self::BestPossible { value, designs } => {
+                Self::BestPossible { value: convert(*value), designs: *designs }
+            }
             other => other.clone(),
         }
     }
@@ -116,6 +130,14 @@ impl std::fmt::Display for ModelNote {
             }
             Self::FittedOnSubset { used, of } => {
                 write!(f, "hyper-parameters were fitted on {used} of {of} designs")
+            }
+            Self::BestPossible { value, designs } => {
+                write!(
+                    f,
+                    "{} was measured at {designs} designs far apart and is taken for ",
+                    brief(*value)
+                )?;
+                write!(f, "the best possible value; if not, set best_possible = \"ignored\"")
             }
             Self::FitFailed => write!(f, "hyper-parameters could not be fitted, defaults are used"),
             Self::Clipped { values, counts_as } => {
@@ -192,6 +214,9 @@ impl Belief {
             Some(known) => Ok(points.rows().map(|x| self.standardised(known.at(x))).collect()),
             None => match &self.joint {
                 Some(member) => member.means(points),
+                None if self.bound.is_some() => {
+                    Ok(self.predict_many(points)?.iter().map(|p| p.mean).collect())
+                }
                 None => self.gp.means(points),
             },
         }
@@ -208,7 +233,7 @@ impl Belief {
             Some(known) => Ok(Prediction { mean: self.standardised(known.at(x)), variance: 0.0 }),
             None => match &self.joint {
                 Some(member) => member.predict(x),
-                None => self.gp.predict(x),
+                None => Ok(self.counted(self.gp.predict(x)?)),
             },
         }
     }
@@ -228,9 +253,18 @@ impl Belief {
             Some(_) => points.rows().map(|x| self.predict(x)).collect(),
             None => match &self.joint {
                 Some(member) => member.predict_many(points),
-                None => self.gp.predict_many(points),
+                None => {
+                    let predictions = self.gp.predict_many(points)?;
+                    Ok(predictions.into_iter().map(|p| self.counted(p)).collect())
+                }
             },
         }
+    }
+
+    /// What is predicted counts up to the best possible value.
+    fn counted(&self, prediction: Prediction) -> Prediction {
+        let censored = self.bound.map(|bound| Censored::new(prediction, bound).prediction());
+        censored.unwrap_or(prediction)
     }
 
     /// Expected value at `x`; adds `factor` times its gradient to `gradient`.
@@ -247,8 +281,26 @@ impl Belief {
             }
             None => match &self.joint {
                 Some(member) => member.mean_with_gradient(x, factor, gradient),
-                None => self.gp.mean_with_gradient(x, factor, gradient),
+                None => match self.bound {
+                    Some(bound) => self.bounded_mean(x, bound, factor, gradient),
+                    None => self.gp.mean_with_gradient(x, factor, gradient),
+                },
             },
         }
+    }
+
+    fn bounded_mean(
+        &self,
+        x: &[f64],
+        bound: f64,
+        factor: f64,
+        gradient: &mut [f64],
+    ) -> Result<f64> {
+        let query = self.gp.query(x)?;
+        let censored = Censored::new(query.prediction(), bound);
+        let [by_mean, by_variance] = censored.mean_slopes().map(|slope| factor * slope);
+        let part = self.gp.gradient(&query, by_mean, by_variance);
+        gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
+        Ok(censored.mean)
     }
 }

@@ -5,6 +5,7 @@
 //! `subset` chooses.
 
 use super::belief::ModelNote;
+use super::best_possible::best_possible;
 use super::subset::{Candidates, squared_distance};
 use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
@@ -49,6 +50,8 @@ pub(super) struct Draft {
     /// All values, standardised, those at the same design merged, designs in an order of their own.
     data: Data,
     pub(super) map: Standardizer,
+    /// The best possible value, standardised, where values show one.
+    pub(super) bound: Option<f64>,
     hyper: Hyper,
     /// How they were fitted, if they were.
     pub(super) alone: Option<Alone>,
@@ -93,11 +96,16 @@ impl Draft {
         if has_outlier(rows) {
             notes.push(ModelNote::Outlier);
         }
+        let best = best_possible(observed, rows, &map, config);
+        if let Some((best, designs)) = best {
+            notes.push(ModelNote::BestPossible { value: map.restore(best), designs });
+        }
         let draft = |hyper: Hyper| {
             let (data, (set_aside, clipped)) = (data.clone(), Default::default());
             Self {
                 data,
                 map,
+                bound: best.map(|(best, _)| best),
                 hyper,
                 alone: None,
                 cautious: None,

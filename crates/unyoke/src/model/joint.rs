@@ -1,6 +1,6 @@
 //! Objectives that are modelled together, where their values speak for a correlation.
 //!
-//! All objectives whose models are fitted are in one joint model, or none is. Whether they are is decided at each step
+//! All objectives whose models are fitted and that have no best possible value are in one joint model, or none is. Whether they are is decided at each step
 //! anew, from the data alone: by how much the joint model explains them better
 //! (`unyoke_math::coregional::fit`).
 
@@ -55,7 +55,9 @@ impl Joint {
         // What is the same everywhere tells nothing of the others.
         let is_constant = |k: usize| data[k].values().iter().all(|value| value.abs() < 0.1);
         let is_fitted = |(_, k): &(usize, usize)| {
-            drafts[*k].alone.is_some() && data[*k].len() > 1 && !is_constant(*k)
+            let draft = &drafts[*k];
+            let is_plain = draft.alone.is_some() && draft.bound.is_none();
+            is_plain && data[*k].len() > 1 && !is_constant(*k)
         };
         let mut members: Vec<(usize, usize)> = objectives.filter(is_fitted).collect();
         // However the problem lists them.

@@ -27,6 +27,7 @@ fn output(rng: &mut Rng, n: usize, lengthscale: f64) -> Belief {
         gp,
         joint: None,
         known: None,
+        bound: None,
         map: Standardizer::new(&[]).unwrap(),
         unit: 1.0,
         notes: vec![],

@@ -63,7 +63,9 @@ impl Near {
         // All that may be left out, f(−12) = 1.5e-34 of it for each design, is less than 1e-16 of the gain.
         let lines = (shared.compared.designs.len() * orders.len()) as f64;
         let least = (2.0 * most * lines * 1e-18).ln();
-        let alone = moved.len() == 1 && model.objectives[m].known.is_none();
+        // Where an objective has a best possible value, slopes of its model are not all there is to lines.
+        let objective = &model.objectives[m];
+        let alone = moved.len() == 1 && objective.known.is_none() && objective.bound.is_none();
         Self { orders: alone.then(|| Self::orders(shared, m, orders)), least }
     }
 

@@ -45,6 +45,7 @@ impl Process {
             gp,
             joint: None,
             known: None,
+            bound: None,
             map: Standardizer::new(&[]).unwrap(),
             unit: 1.0,
             notes: vec![],
@@ -188,6 +189,7 @@ fn random_surrogate(rng: &mut Rng) -> Model {
             gp,
             joint: None,
             known: None,
+            bound: None,
             map: Standardizer::new(&[]).unwrap(),
             unit,
             notes: vec![],
@@ -258,7 +260,7 @@ fn belief_of(lengthscales: &[f64], [scale, noise, mean]: [f64; 3], data: &Data) 
     let kernel = Kernel::new(Family::Matern52, dim, lengthscales, scale).unwrap();
     let gp = Gp::new(kernel, mean, noise, data).unwrap();
     let map = Standardizer::new(&[]).unwrap();
-    Belief { gp, joint: None, known: None, map, unit: 1.0, notes: vec![] }
+    Belief { gp, joint: None, known: None, bound: None, map, unit: 1.0, notes: vec![] }
 }
 
 /// A model that nobody should ask.
@@ -280,6 +282,7 @@ fn few_objectives(rng: &mut Rng, objectives: usize) -> Model {
             gp,
             joint: None,
             known: None,
+            bound: None,
             map: Standardizer::new(&[]).unwrap(),
             unit: 1.0,
             notes: vec![],
@@ -300,6 +303,7 @@ fn degenerate_surrogates() -> Vec<Model> {
             gp,
             joint: None,
             known: None,
+            bound: None,
             map: Standardizer::new(&[]).unwrap(),
             unit: 1.0,
             notes: vec![],

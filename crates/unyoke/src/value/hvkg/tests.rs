@@ -19,6 +19,7 @@ fn output(gp: Gp) -> Belief {
         gp,
         joint: None,
         known: None,
+        bound: None,
         map: Standardizer::new(&[]).unwrap(),
         unit: 1.0,
         notes: vec![],

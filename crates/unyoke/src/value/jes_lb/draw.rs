@@ -88,7 +88,7 @@ mod tests {
         let kernel = Kernel::new(Family::Matern52, 2, &[lengthscale], 1.0).unwrap();
         let gp = Gp::new(kernel, 0.0, 1e-4, &Data::empty(2)).unwrap();
         let map = Standardizer::new(&[]).unwrap();
-        Belief { gp, joint: None, known: None, map, unit: 1.0, notes: vec![] }
+        Belief { gp, joint: None, known: None, bound: None, map, unit: 1.0, notes: vec![] }
     }
 
     #[test]

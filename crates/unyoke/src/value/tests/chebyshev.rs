@@ -193,6 +193,7 @@ fn tiny_gains_have_logarithms_and_gradients() {
             gp,
             joint: None,
             known: None,
+            bound: None,
             map: Standardizer::new(&[]).unwrap(),
             unit: 1.0,
             notes: vec![],

@@ -2,6 +2,7 @@
 
 use super::{Process, few_objectives};
 use crate::model::Model;
+use crate::outlook::Beside;
 use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
 use crate::value::hypervolume::{Extent, Hypervolume};
@@ -158,6 +159,39 @@ fn a_blend_is_the_sum_of_its_parts_with_its_gradient() {
         }
         assert_gradients(&blend, &x, "blend");
     }
+}
+
+#[test]
+fn gradients_match_finite_differences_where_objectives_have_a_best_possible_value() {
+    let mut rng = Rng::new(18, 0);
+    let mut moved = 0;
+    for round in 0..10 {
+        let (plain, set, reference) = setting(&mut rng, 3, round);
+        let weights = sobol::simplex(3, 8, round).unwrap();
+        let mut model = plain.clone();
+        (model.objectives[0].bound, model.objectives[2].bound) = (Some(0.3), Some(0.0));
+        let blend = |model| -> Blend<'_> {
+            let linear = CMokg::one_by_one(Scalarised::new(model, &set, &weights).unwrap());
+            let volume = Hypervolume::one_by_one(model, &set, &reference).unwrap();
+            Blend { parts: vec![(Box::new(linear), 0.0), (Box::new(volume), 0.0)] }
+        };
+        let (blend, unbounded) = (blend(&model), blend(&plain));
+        let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
+        assert_gradients(&blend, &x, "best possible values");
+        // One of the compared designs, and the same values where they are asked for together.
+        let places = Points::from_rows(3, [&x[..], set.row(3)]).unwrap();
+        for option in 0..3 {
+            let mut beside = Beside::ahead_of(places.clone());
+            let mut together = blend.evaluator_beside(option, &mut beside);
+            for x in places.rows() {
+                let (log, _) = evaluate(&blend, option, x);
+                let found = together(x, None);
+                assert!((found - log).abs() <= 1e-9 * (1.0 + log.abs()), "{found} for {log}");
+                moved += usize::from((unbounded.evaluator(option)(x, None) - log).abs() > 1e-3);
+            }
+        }
+    }
+    assert!(moved > 30, "bounds made a difference at {moved} of 60 places");
 }
 
 #[test]
