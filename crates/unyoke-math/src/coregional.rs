@@ -550,7 +550,8 @@ impl Coregional {
 
     /// Posterior means and variances at many points, for each output: `predictions[k][j]`.
     pub fn predict_many(&self, points: &Points) -> Result<Vec<Vec<Prediction>>> {
-        Ok(self.fixed_set(points)?.predictions())
+        let set = self.fixed_set(points)?;
+        Ok((0..self.outputs()).map(|k| set.predictions(k)).collect())
     }
 
     /// Prepares posterior covariances between any x and these points.

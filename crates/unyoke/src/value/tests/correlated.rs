@@ -2,6 +2,7 @@
 
 use super::{assert_gradients, assert_sane, few_objectives, one};
 use crate::model::{Joint, Model};
+use crate::outlook::Beside;
 use crate::value::blend::Blend;
 use crate::value::c_mokg::CMokg;
 use crate::value::hypervolume::Hypervolume;
@@ -214,6 +215,21 @@ fn all_values<'a>(model: &'a Model, set: &Points, seed: u64) -> [Box<dyn Acquisi
     [Box::new(linear()), Box::new(volume()), Box::new(Blend { parts })]
 }
 
+/// Values of designs that are looked at together are those of each by itself.
+fn assert_same_together(acquisition: &dyn Acquisition, set: &Points) {
+    let mut places = sobol::cube(set.dim(), 4, 6).unwrap();
+    places.push(set.row(3)).unwrap();
+    for option in 0..acquisition.options() {
+        let mut beside = Beside::ahead_of(places.clone());
+        let mut together = acquisition.evaluator_beside(option, &mut beside);
+        for x in places.rows() {
+            let (found, log) = (together(x, None), acquisition.evaluator(option)(x, None));
+            let same = found == log || (found - log).abs() <= 1e-9 * (1.0 + log.abs());
+            assert!(same, "{found} for {log}");
+        }
+    }
+}
+
 #[test]
 fn gradients_of_correlated_objectives_match_finite_differences() {
     let mut rng = Rng::new(33, 0);
@@ -225,9 +241,30 @@ fn gradients_of_correlated_objectives_match_finite_differences() {
             let joint = hyper.condition(Family::Matern52, &data).unwrap();
             model.join(Joint::of_all(joint, hyper));
             let set = sobol::cube(3, 30, round).unwrap();
-            for acquisition in all_values(&model, &set, round) {
-                assert_gradients(&*acquisition, 3, &mut rng);
-                assert_sane(&*acquisition, &set);
+            for bounds in [[None; 3], [Some(0.4), Some(-0.1), None], [None, Some(0.2), Some(0.0)]] {
+                for (belief, bound) in model.objectives.iter_mut().zip(bounds) {
+                    belief.bound = bound;
+                }
+                for acquisition in all_values(&model, &set, round) {
+                    assert_gradients(&*acquisition, 3, &mut rng);
+                    assert_sane(&*acquisition, &set);
+                    assert_same_together(&*acquisition, &set);
+                }
+                let mut gradient = vec![0.0; 3];
+                let (x, weights) = ([0.3, 0.6, 0.45], [0.2, 0.5, 0.3]);
+                let utility = model.utility(&weights, &x, &mut gradient).unwrap();
+                let at = Points::from_rows(3, [x]).unwrap();
+                let same = model.utilities(&weights, &at).unwrap()[0];
+                assert!((utility - same).abs() < 1e-12, "{utility} {same}");
+                for (d, slope) in gradient.iter().enumerate() {
+                    let shifted = |h: f64| {
+                        let mut moved = x;
+                        moved[d] += h;
+                        model.utility(&weights, &moved, &mut [0.0; 3]).unwrap()
+                    };
+                    let difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+                    assert!((slope - difference).abs() < 1e-6 * (1.0 + difference.abs()));
+                }
             }
         }
     }
