@@ -330,7 +330,7 @@ fn time_one(kind: Kind) -> Result<()> {
     let (set, x, mut candidate) = (model.fixed_set(&points)?, vec![0.4; dim], Candidate::default());
     let query = least(|| set.evaluate(&x, 0, &mut candidate))?;
     let ones = vec![1.0; 2 * set.len()];
-    let adjoint = StepsAdjoint { set: &ones, own: &[1.0; 2], means: &[1.0; 2], variances: &[] };
+    let adjoint = StepsAdjoint { set: &ones, own: &[1.0; 2], means: &[1.0; 2] };
     let gradient = least(|| set.steps_gradient(&candidate, 1e-4, adjoint).map(|_| ()))?;
     println!(
         "D = {dim}, {cheap} + {expensive} rows: ms of computing: independent fits \

@@ -550,8 +550,7 @@ impl Coregional {
 
     /// Posterior means and variances at many points, for each output: `predictions[k][j]`.
     pub fn predict_many(&self, points: &Points) -> Result<Vec<Vec<Prediction>>> {
-        let set = self.fixed_set(points)?;
-        Ok((0..self.outputs()).map(|k| set.predictions(k)).collect())
+        Ok(self.fixed_set(points)?.predictions())
     }
 
     /// Prepares posterior covariances between any x and these points.

@@ -290,8 +290,7 @@ fn model_everything(data: &[Data], models: &[fit::Model]) -> Vec<Fit> {
                 set.evaluate(x, m, &mut candidate).unwrap();
                 let steps = set.steps(&candidate, together.noise(m)).unwrap();
                 let (ones, count) = (vec![1.0; steps.set.len()], vec![1.0; data.len()]);
-                let adjoint =
-                    StepsAdjoint { set: &ones, own: &count, means: &count, variances: &[] };
+                let adjoint = StepsAdjoint { set: &ones, own: &count, means: &count };
                 let noise = together.noise(m);
                 let gradient = set.steps_gradient(&candidate, noise, adjoint).unwrap();
                 let numbers = steps.set.iter().chain(&steps.own).chain(&gradient);

@@ -336,15 +336,10 @@ impl Model {
     ) -> Result<Vec<f64>> {
         let mut means = vec![0.0; self.objectives.len()];
         if let Some(joint) = &self.joint {
-            // Those that have a best possible value come by themselves.
-            let plain = self.objectives.iter().zip(factors);
-            let factor =
-                |(b, factor): (&Belief, &f64)| if b.bound.is_none() { *factor } else { 0.0 };
-            let factors: Vec<f64> = plain.map(factor).collect();
-            let found = joint.means_with_gradient(x, &factors, gradient)?;
+            let found = joint.means_with_gradient(x, factors, gradient)?;
             joint.objectives.iter().zip(found).for_each(|(k, mean)| means[*k] = mean);
         }
-        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.is_by_itself()) {
+        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
             means[k] = belief.mean_with_gradient(x, factors[k], gradient)?;
         }
         Ok(means)
@@ -564,7 +559,7 @@ impl Model {
             let found = joint.model.means(points)?;
             joint.objectives.iter().zip(found).for_each(|(k, column)| means[*k] = column);
         }
-        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.is_by_itself()) {
+        for (k, belief) in self.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
             means[k] = belief.means(points)?;
         }
         let row = |i: usize| means.iter().map(|m| m[i]).collect::<Vec<_>>();

@@ -9,7 +9,7 @@
 //! Where an output has a best possible value c, E min(f, c) counts in place of μ, and moves by β Z times
 //! the probability that f is below c: the slope at Z = 0 is that of the expectation.
 
-use crate::model::{Constraint, Model};
+use crate::model::{Belief, Constraint, Joint, Model};
 use std::cell::RefCell;
 use std::rc::Rc;
 use unyoke_math::censored::Censored;
@@ -97,29 +97,16 @@ impl<'a> Compared<'a> {
         let objectives = model.objectives.iter().map(|belief| belief.gp.fixed_set(designs));
         let constraints = model.constraints.iter().map(|one| Bounded::new(one, designs));
         let joint = model.joint.as_ref().map(|joint| joint.model.fixed_set(designs));
-        let mut compared = Self {
+        let censored = model.objectives.iter().map(|belief| censored(belief, designs));
+        Ok(Self {
             model,
             designs: designs.clone(),
             firsts: designs.rows().filter_map(|x| x.first().copied()).collect(),
             objectives: objectives.collect::<Result<_>>()?,
-            censored: vec![],
+            censored: censored.collect::<Result<_>>()?,
             joint: joint.transpose()?,
             constraints: constraints.collect::<Result<_>>()?,
-        };
-        let censored = (0..model.objectives.len()).map(|k| compared.censored(k));
-        compared.censored = censored.collect::<Result<_>>()?;
-        Ok(compared)
-    }
-
-    /// What counts of objective k at the designs, if it has a best possible value.
-    fn censored(&self, k: usize) -> Result<Option<Vec<Censored>>> {
-        let belief = &self.model.objectives[k];
-        let Some(bound) = belief.bound else { return Ok(None) };
-        let predictions = match self.joint.as_ref().zip(self.joint_output(k)) {
-            Some((set, output)) => set.predictions(output),
-            None => belief.gp.predict_many(&self.designs)?,
-        };
-        Ok(Some(predictions.into_iter().map(|p| Censored::new(p, bound)).collect()))
+        })
     }
 
     /// Standardised means of objective k at the designs.
@@ -175,6 +162,13 @@ impl<'a> Compared<'a> {
         }
         Ok(base)
     }
+}
+
+/// What counts of an objective at `designs`, if it has a best possible value.
+fn censored(belief: &Belief, designs: &Points) -> Result<Option<Vec<Censored>>> {
+    let Some(bound) = belief.bound else { return Ok(None) };
+    let predictions = belief.gp.predict_many(designs)?;
+    Ok(Some(predictions.into_iter().map(|p| Censored::new(p, bound)).collect()))
 }
 
 /// How measuring one output at a candidate would move its mean at all designs.
@@ -285,8 +279,8 @@ pub(crate) struct Prospect<'a> {
     queries: Vec<Query>,
     /// For objectives that have a best possible value, what counts at the candidate.
     censored: Vec<Censored>,
-    /// For each objective that moves, its slopes as far as they count; none if it is not one of these.
-    counted: Vec<Vec<f64>>,
+    /// The slopes of the measured objective as far as they count, if it is one of these.
+    counted: Vec<f64>,
     gathering: RefCell<Gathering>,
 }
 
@@ -329,16 +323,6 @@ struct Ahead {
 enum Seen {
     One(Candidates),
     Several(coregional::Candidates),
-}
-
-impl Seen {
-    /// Of the `i`-th objective that moves, at this candidate.
-    fn prediction(&self, i: usize, number: usize) -> Prediction {
-        match self {
-            Self::One(seen) => seen.prediction(number),
-            Self::Several(seen) => seen.prediction(i, number),
-        }
-    }
 }
 
 /// A prospect that several acquisition functions look at in turn.
@@ -410,13 +394,13 @@ impl<'a> Prospect<'a> {
             measured: m,
             at: None,
             ahead: None,
+            moved,
             movement,
             twin: None,
             means: vec![0.0; objectives],
             queries: vec![Query::default(); objectives],
             censored: vec![Censored::default(); objectives],
-            counted: vec![vec![]; moved.len()],
-            moved,
+            counted: vec![],
             gathering: RefCell::default(),
         }
     }
@@ -471,15 +455,8 @@ impl<'a> Prospect<'a> {
 
     /// β_kj for the `i`-th objective that moves; the candidate's own is last.
     pub(crate) fn slopes(&self, i: usize) -> &[f64] {
-        match self.compared.censored[self.moved[i]].is_some() {
-            true => &self.counted[i],
-            false => self.uncensored_slopes(i),
-        }
-    }
-
-    /// The slopes of the model.
-    fn uncensored_slopes(&self, i: usize) -> &[f64] {
         match &self.movement {
+            Movement::One(_) if self.is_bounded(self.measured) => &self.counted,
             Movement::One(outlook) => &outlook.slopes,
             Movement::Several(outlook) => outlook.slopes.row(i),
         }
@@ -534,6 +511,18 @@ impl<'a> Prospect<'a> {
         Ok(())
     }
 
+    fn is_bounded(&self, k: usize) -> bool {
+        self.compared.censored[k].is_some()
+    }
+
+    /// The joint model, where what is measured is not in it.
+    fn joint_beside(&self) -> Option<&'a Joint> {
+        match &self.movement {
+            Movement::One(_) => self.compared.model.joint.as_ref(),
+            Movement::Several(_) => None,
+        }
+    }
+
     /// Takes what is predicted of objective k at the candidate, of which a best possible value counts at
     /// most.
     fn count(&mut self, k: usize, prediction: Prediction) {
@@ -544,17 +533,15 @@ impl<'a> Prospect<'a> {
         }
     }
 
-    /// The slopes of what moves, as far as they count.
+    /// The slopes of what is measured, as far as they count.
     fn count_slopes(&mut self) {
-        for i in 0..self.moved.len() {
-            let k = self.moved[i];
-            let Some(censored) = &self.compared.censored[k] else { continue };
-            let mut counted = std::mem::take(&mut self.counted[i]);
-            let shares = censored.iter().chain([&self.censored[k]]).map(|one| one.share);
-            counted.clear();
-            counted
-                .extend(self.uncensored_slopes(i).iter().zip(shares).map(|(slope, p)| slope * p));
-            self.counted[i] = counted;
+        let m = self.measured;
+        if let (Some(censored), Movement::One(outlook)) =
+            (&self.compared.censored[m], &self.movement)
+        {
+            let shares = censored.iter().chain([&self.censored[m]]).map(|one| one.share);
+            self.counted.clear();
+            self.counted.extend(outlook.slopes.iter().zip(shares).map(|(slope, p)| slope * p));
         }
     }
 
@@ -567,19 +554,20 @@ impl<'a> Prospect<'a> {
         }
         ahead.next += 1;
         self.means.copy_from_slice(ahead.means.row(number));
+        let mut own = None;
         match (&mut self.movement, &ahead.seen) {
             (Movement::One(outlook), Seen::One(seen)) => {
                 let noise = self.compared.objectives[self.measured].noise();
                 outlook.look_at(seen, number, noise, self.twin);
+                own = Some(seen.prediction(number));
             }
             (Movement::Several(outlook), Seen::Several(seen)) => {
                 outlook.look_at(seen, number, self.twin);
             }
             _ => return false,
         }
-        for i in 0..self.moved.len() {
-            let Some(ahead) = &self.ahead else { return false };
-            self.count(self.moved[i], ahead.seen.prediction(i, number));
+        if let Some(own) = own {
+            self.count(self.measured, own);
         }
         true
     }
@@ -590,24 +578,27 @@ impl<'a> Prospect<'a> {
         let known = match &mut self.movement {
             Movement::One(outlook) => {
                 outlook.look(&objectives[self.moved[0]], x, self.twin)?;
+                let prediction = outlook.candidate.prediction();
+                self.count(self.measured, prediction);
                 Wanted::Gradient
             }
             Movement::Several(outlook) => {
                 outlook.look(x, wanted, self.twin)?;
+                let means = outlook.candidate.query().means();
+                self.moved.iter().zip(means).for_each(|(k, mean)| self.means[*k] = *mean);
                 wanted
             }
         };
-        for i in 0..self.moved.len() {
-            let prediction = match &self.movement {
-                Movement::One(outlook) => outlook.candidate.prediction(),
-                Movement::Several(outlook) => outlook.candidate.query().prediction(i),
-            };
-            self.count(self.moved[i], prediction);
+        if let Some(joint) = self.joint_beside() {
+            let mut gradient = vec![0.0; x.len()];
+            let factors = vec![0.0; model.objectives.len()];
+            let found = joint.means_with_gradient(x, &factors, &mut gradient)?;
+            joint.objectives.iter().zip(found).for_each(|(k, mean)| self.means[*k] = mean);
         }
         for (k, belief) in model.objectives.iter().enumerate() {
-            if self.moved.contains(&k) {
+            if self.moved.contains(&k) || belief.joint.is_some() {
                 continue;
-            } else if belief.known.is_some() || belief.joint.is_some() {
+            } else if belief.known.is_some() {
                 self.means[k] = belief.predict(x)?.mean;
             } else if belief.bound.is_some() {
                 belief.gp.query_into(x, &mut self.queries[k])?;
@@ -667,26 +658,23 @@ impl<'a> Prospect<'a> {
             Movement::One(outlook) => {
                 let m = self.moved[0];
                 let set = &self.compared.objectives[m];
-                let by_own = self.pull_back_counted(0, by_slopes, by_means[m]);
+                let by_own = self.pull_back_counted(outlook, by_slopes, by_means[m]);
                 outlook.pull_back(set, by_slopes, by_own)?
             }
             Movement::Several(outlook) => {
-                let (mut means, mut variances) = (vec![], vec![]);
-                let rows = by_slopes.chunks_exact_mut(outlook.slopes.dim());
-                for ((i, k), by_slopes) in self.moved.iter().enumerate().zip(rows) {
-                    let [mean, variance] = self.pull_back_counted(i, by_slopes, by_means[*k]);
-                    means.push(mean);
-                    variances.push(variance);
-                }
-                outlook.pull_back(by_slopes, &means, &variances)?
+                let by_means: Vec<f64> = self.moved.iter().map(|k| by_means[*k]).collect();
+                outlook.pull_back(by_slopes, &by_means)?
             }
         };
         gradient.copy_from_slice(&of_moved);
+        if let Some(joint) = self.joint_beside() {
+            joint.means_with_gradient(x, by_means, gradient)?;
+        }
         for (k, belief) in self.compared.model.objectives.iter().enumerate() {
-            if self.moved.contains(&k) || by_means[k] == 0.0 {
+            if self.moved.contains(&k) || belief.joint.is_some() || by_means[k] == 0.0 {
                 continue;
             }
-            if belief.known.is_some() || belief.joint.is_some() {
+            if belief.known.is_some() {
                 belief.mean_with_gradient(x, by_means[k], gradient)?;
             } else {
                 let [by_mean, by_variance] = match belief.bound {
@@ -700,14 +688,20 @@ impl<'a> Prospect<'a> {
         Ok(())
     }
 
-    /// From derivatives in the slopes of the `i`-th objective that moves as far as they count, and in its
-    /// mean at the candidate, to those in the slopes of the model, and in mean and variance there.
-    fn pull_back_counted(&self, i: usize, by_slopes: &mut [f64], by_mean: f64) -> [f64; 2] {
-        let k = self.moved[i];
-        let Some(censored) = &self.compared.censored[k] else { return [by_mean, 0.0] };
-        let own = &self.censored[k];
+    /// From derivatives in slopes as far as they count, and in the mean at the candidate, to those in the
+    /// slopes of the model, and in mean and variance there.
+    fn pull_back_counted(
+        &self,
+        outlook: &Outlook,
+        by_slopes: &mut [f64],
+        by_mean: f64,
+    ) -> [f64; 2] {
+        let Some(censored) = &self.compared.censored[self.measured] else {
+            return [by_mean, 0.0];
+        };
+        let own = &self.censored[self.measured];
         let slope = |slopes: &[f64]| slopes.last().copied().unwrap_or(0.0);
-        let by_share = slope(by_slopes) * slope(self.uncensored_slopes(i));
+        let by_share = slope(by_slopes) * slope(&outlook.slopes);
         let shares = censored.iter().chain([own]).map(|one| one.share);
         by_slopes.iter_mut().zip(shares).for_each(|(by, share)| *by *= share);
         let (mean, share) = (own.mean_slopes(), own.share_slopes());
@@ -758,16 +752,16 @@ impl<'a> JointOutlook<'a> {
         set_joint_slopes(&mut self.slopes, seen.covariances(number), own, self.variance, twin);
     }
 
-    /// The gradient in x of a quantity with these derivatives in the slopes, row by row, and in means and
-    /// variances at the candidate.
-    fn pull_back(&self, by_slopes: &[f64], means: &[f64], variances: &[f64]) -> Result<Vec<f64>> {
+    /// The gradient in x of a quantity with these derivatives in the slopes, row by row, and in the
+    /// means at the candidate.
+    fn pull_back(&self, by_slopes: &[f64], means: &[f64]) -> Result<Vec<f64>> {
         let lines = self.set.len() + 1;
         let (mut set, mut own) = (Vec::with_capacity(by_slopes.len()), vec![]);
         for row in by_slopes.chunks_exact(lines) {
             set.extend_from_slice(&row[..lines - 1]);
             own.push(row[lines - 1]);
         }
-        let adjoint = coregional::StepsAdjoint { set: &set, own: &own, means, variances };
+        let adjoint = coregional::StepsAdjoint { set: &set, own: &own, means };
         self.set.steps_gradient(&self.candidate, self.noise(), adjoint)
     }
 }

@@ -65,10 +65,9 @@ impl Candidate {
 #[derive(Debug, Clone)]
 pub struct Candidates {
     count: usize,
-    /// Of output k at point i, at position k · count + i: the mean, the variance, and the covariance with
-    /// the output to be observed.
+    /// Of output k at point i, at position k · count + i: the mean, and the covariance with the output to
+    /// be observed.
     means: Vec<f64>,
-    variances: Vec<f64>,
     own: Vec<f64>,
     covariances: Matrix,
 }
@@ -77,12 +76,6 @@ impl Candidates {
     /// Posterior mean of output `k` at point `i`.
     pub fn mean(&self, k: usize, i: usize) -> f64 {
         self.means[k * self.count + i]
-    }
-
-    /// Posterior mean and variance of output `k` at point `i`.
-    pub fn prediction(&self, k: usize, i: usize) -> Prediction {
-        let place = k * self.count + i;
-        Prediction { mean: self.means[place], variance: self.variances[place] }
     }
 
     /// Posterior covariance of output `k` with the output to be observed, both at point `i`.
@@ -123,8 +116,6 @@ pub struct StepsAdjoint<'a> {
     pub own: &'a [f64],
     /// In the posterior mean of each output at x.
     pub means: &'a [f64],
-    /// In the posterior variance of each output at x; none if there are none.
-    pub variances: &'a [f64],
 }
 
 impl<'a> FixedSet<'a> {
@@ -177,10 +168,10 @@ impl<'a> FixedSet<'a> {
         &self.variances[k * self.len..(k + 1) * self.len]
     }
 
-    /// The same together.
-    pub fn predictions(&self, k: usize) -> Vec<Prediction> {
+    pub(super) fn predictions(&self) -> Vec<Vec<Prediction>> {
         let predict = |(&mean, &variance): (&f64, &f64)| Prediction { mean, variance };
-        self.means(k).iter().zip(self.variances(k)).map(predict).collect()
+        let all = |k: usize| self.means(k).iter().zip(self.variances(k)).map(predict).collect();
+        (0..self.model.outputs()).map(all).collect()
     }
 
     pub(super) fn whitened(&self) -> &Matrix {
@@ -244,7 +235,7 @@ impl<'a> FixedSet<'a> {
         for i in 0..count {
             observed.col_mut(i).copy_from_slice(whitened.col(m * count + i));
         }
-        let (mut own, mut variances) = (vec![0.0; outputs * count], vec![0.0; outputs * count]);
+        let mut own = vec![0.0; outputs * count];
         for k in 0..outputs {
             for i in 0..count {
                 let place = k * count + i;
@@ -252,13 +243,11 @@ impl<'a> FixedSet<'a> {
                 let explained = dot(whitened.col(place), observed.col(i));
                 let rest = model.prior.get(k, m) - explained;
                 own[place] = if k == m { rest.max(0.0) } else { rest };
-                let known = dot(whitened.col(place), whitened.col(place));
-                variances[place] = (model.prior.get(k, k) - known).max(0.0);
             }
         }
         let mut covariances = self.prior_covariances(points, m)?;
         covariances.subtract_transpose_mul(&self.whitened, &observed);
-        Ok(Candidates { count, means, variances, own, covariances })
+        Ok(Candidates { count, means, own, covariances })
     }
 
     /// K_km(x_j, x) at row k · J + j, a column for each x.
@@ -360,21 +349,18 @@ impl<'a> FixedSet<'a> {
         let moved = dot(adjoint.set, &steps.set) + dot(adjoint.own, &steps.own);
         own[m] -= 0.5 * moved * per_deviation * per_deviation;
         check_shape("derivatives in the means", outputs, adjoint.means.len())?;
-        if !adjoint.variances.is_empty() {
-            check_shape("derivatives in the variances", outputs, adjoint.variances.len())?;
-        }
-        Ok(self.gradient_by_observed(candidate, &set, &own, [adjoint.means, adjoint.variances]))
+        Ok(self.gradient_by_observed(candidate, &set, &own, adjoint.means))
     }
 
     /// As [`FixedSet::gradient`] where of the covariances at x only those with the observed output m
-    /// count, `own`, and variances. Derivatives in v_k are then multiples of v_m, so that there is one
-    /// right-hand side to solve for, however many outputs there are, and one for each variance that counts.
+    /// count, `own`. Derivatives in v_k are then multiples of v_m, so that there is one right-hand side to
+    /// solve for, however many outputs there are.
     fn gradient_by_observed(
         &self,
         candidate: &Candidate,
         set: &[f64],
         own: &[f64],
-        [means, variances]: [&[f64]; 2],
+        means: &[f64],
     ) -> Vec<f64> {
         let (model, m) = (self.model, candidate.observed);
         let mut gradient = vec![0.0; model.dim()];
@@ -394,10 +380,6 @@ impl<'a> FixedSet<'a> {
         solved.col_mut(m).copy_from_slice(own_part.col(0));
         for (k, weight) in own.iter().enumerate() {
             add_multiple(solved.col_mut(k), *weight, of_observed.col(0));
-        }
-        for (k, weight) in variances.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            let of_output = self.solved(&candidate.query, k);
-            add_multiple(solved.col_mut(k), 2.0 * weight, of_output.col(0));
         }
         model.add_solved(&candidate.query, means, &mut solved, &mut gradient);
         gradient

@@ -216,11 +216,7 @@ fn draw_objectives(model: &Model, points: &Points, seeds: &[u64]) -> math::Resul
     if let Some(joint) = &model.joint {
         let seed = joint.objectives.first().map_or(0, |k| seeds[*k]);
         let together = joint.draw(points, DRAWS, seed)?;
-        for (k, mut values) in joint.objectives.iter().zip(together) {
-            let bound = model.objectives[*k].bound.unwrap_or(f64::INFINITY);
-            values.as_flat_mut().iter_mut().for_each(|value| *value = value.min(bound));
-            drawn[*k] = values;
-        }
+        joint.objectives.iter().zip(together).for_each(|(k, values)| drawn[*k] = values);
     }
     for (k, belief) in model.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
         drawn[k] = draw(belief, points, seeds[k])?;

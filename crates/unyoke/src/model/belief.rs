@@ -18,8 +18,8 @@ pub(crate) struct Belief {
     pub(crate) joint: Option<Member>,
     /// The formula that the output is, if it is one.
     pub(crate) known: Option<Known>,
-    /// Its best possible value, standardised, where values show one; it is no formula then, and utilities
-    /// are linear.
+    /// Its best possible value, standardised, where values show one; it is no formula and in no joint
+    /// model then, and utilities are linear.
     pub(crate) bound: Option<f64>,
     /// From values to standardised values.
     pub(crate) map: Standardizer,
@@ -213,18 +213,13 @@ impl Belief {
         match &self.known {
             Some(known) => Ok(points.rows().map(|x| self.standardised(known.at(x))).collect()),
             None => match &self.joint {
-                _ if self.bound.is_some() => {
+                Some(member) => member.means(points),
+                None if self.bound.is_some() => {
                     Ok(self.predict_many(points)?.iter().map(|p| p.mean).collect())
                 }
-                Some(member) => member.means(points),
                 None => self.gp.means(points),
             },
         }
-    }
-
-    /// Whether a joint model alone does not say what is expected of it.
-    pub(super) fn is_by_itself(&self) -> bool {
-        self.joint.is_none() || self.bound.is_some()
     }
 
     /// The value of a formula, standardised; hopeless where it has none.
@@ -237,7 +232,7 @@ impl Belief {
         match &self.known {
             Some(known) => Ok(Prediction { mean: self.standardised(known.at(x)), variance: 0.0 }),
             None => match &self.joint {
-                Some(member) => Ok(self.counted(member.predict(x)?)),
+                Some(member) => member.predict(x),
                 None => Ok(self.counted(self.gp.predict(x)?)),
             },
         }
@@ -257,17 +252,13 @@ impl Belief {
         match &self.known {
             Some(_) => points.rows().map(|x| self.predict(x)).collect(),
             None => match &self.joint {
-                Some(member) => Ok(self.all_counted(member.predict_many(points)?)),
-                None => Ok(self.all_counted(self.gp.predict_many(points)?)),
+                Some(member) => member.predict_many(points),
+                None => {
+                    let predictions = self.gp.predict_many(points)?;
+                    Ok(predictions.into_iter().map(|p| self.counted(p)).collect())
+                }
             },
         }
-    }
-
-    fn all_counted(&self, mut predictions: Vec<Prediction>) -> Vec<Prediction> {
-        if self.bound.is_some() {
-            predictions.iter_mut().for_each(|one| *one = self.counted(*one));
-        }
-        predictions
     }
 
     /// What is predicted counts up to the best possible value.
@@ -288,10 +279,12 @@ impl Belief {
                 let value = known.with_gradient(x, factor / self.map.scale(), gradient);
                 Ok(self.standardised(value))
             }
-            None => match (&self.joint, self.bound) {
-                (_, Some(bound)) => self.bounded_mean(x, bound, factor, gradient),
-                (Some(member), None) => member.mean_with_gradient(x, factor, gradient),
-                (None, None) => self.gp.mean_with_gradient(x, factor, gradient),
+            None => match &self.joint {
+                Some(member) => member.mean_with_gradient(x, factor, gradient),
+                None => match self.bound {
+                    Some(bound) => self.bounded_mean(x, bound, factor, gradient),
+                    None => self.gp.mean_with_gradient(x, factor, gradient),
+                },
             },
         }
     }
@@ -303,17 +296,11 @@ impl Belief {
         factor: f64,
         gradient: &mut [f64],
     ) -> Result<f64> {
-        let mean = |prediction: Prediction| {
-            let censored = Censored::new(prediction, bound);
-            (censored.mean, censored.mean_slopes().map(|slope| factor * slope))
-        };
-        if let Some(member) = &self.joint {
-            return member.with_gradient(x, mean, gradient);
-        }
         let query = self.gp.query(x)?;
-        let (found, [by_mean, by_variance]) = mean(query.prediction());
+        let censored = Censored::new(query.prediction(), bound);
+        let [by_mean, by_variance] = censored.mean_slopes().map(|slope| factor * slope);
         let part = self.gp.gradient(&query, by_mean, by_variance);
         gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
-        Ok(found)
+        Ok(censored.mean)
     }
 }

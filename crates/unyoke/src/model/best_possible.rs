@@ -24,14 +24,23 @@ const SAME: f64 = 1e-6;
 /// far is then one of them, and not a bound.
 const STEPS: usize = 5;
 
-/// The best possible value of an objective, standardised, and at how many designs apart from each other
-/// it was measured; nothing where the values show none. `rows` are those that count.
+/// A value that designs apart from each other have in common, and none exceeds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Best {
+    pub(super) value: f64,
+    /// The same standardised.
+    pub(super) bound: f64,
+    pub(super) designs: usize,
+}
+
+/// The best possible value of an objective; nothing where the values show none. `rows` are those that
+/// count.
 pub(super) fn best_possible(
     observed: &Observed<'_>,
     rows: &[Row<'_>],
     map: &Standardizer,
     config: &Config,
-) -> Option<(f64, usize)> {
+) -> Option<Best> {
     let is_exact = observed.output.noise == Noise::Deterministic;
     let is_objective = observed.limit.is_none() && observed.known.is_none();
     let learned = config.best_possible == BestPossible::Learned;
@@ -52,7 +61,7 @@ pub(super) fn best_possible(
         in_steps += if is_step { rows.len() } else { 0 };
     }
     let is_bound = others > 0 && at_best >= SHOWN && in_steps * STEPS <= others;
-    is_bound.then(|| (map.standardize(best), at_best))
+    is_bound.then(|| Best { value: best, bound: map.standardize(best), designs: at_best })
 }
 
 /// How many of the designs are apart from each other.
@@ -101,7 +110,8 @@ mod tests {
         };
         let map = Standardizer::new(values).unwrap();
         let best = best_possible(&observed, &rows, &map, &Config::default())?;
-        Some(map.restore(best.0))
+        assert_eq!(best.bound, map.standardize(best.value));
+        Some(best.value)
     }
 
     /// Rises to 1, which it has at the last `count` of 21 designs.
@@ -115,7 +125,7 @@ mod tests {
         for (count, is_shown) in [(1, false), (5, false), (10, false), (11, true), (15, true)] {
             let best = found(&saturating(count), |_, _| ());
             assert_eq!(best.is_some(), is_shown, "{count}");
-            assert!(best.is_none_or(|best| (best - 1.0).abs() < 1e-12), "{best:?}");
+            assert!(best.is_none_or(|best| best == 1.0), "{best:?}");
         }
     }
 

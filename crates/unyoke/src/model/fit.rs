@@ -5,7 +5,7 @@
 //! `subset` chooses.
 
 use super::belief::ModelNote;
-use super::best_possible::best_possible;
+use super::best_possible::{Best, best_possible};
 use super::subset::{Candidates, squared_distance};
 use super::suspects::Clipped;
 use super::{Observed, Row, Tail};
@@ -97,15 +97,15 @@ impl Draft {
             notes.push(ModelNote::Outlier);
         }
         let best = best_possible(observed, rows, &map, config);
-        if let Some((best, designs)) = best {
-            notes.push(ModelNote::BestPossible { value: map.restore(best), designs });
+        if let Some(Best { value, designs, .. }) = best {
+            notes.push(ModelNote::BestPossible { value, designs });
         }
         let draft = |hyper: Hyper| {
             let (data, (set_aside, clipped)) = (data.clone(), Default::default());
             Self {
                 data,
                 map,
-                bound: best.map(|(best, _)| best),
+                bound: best.map(|best| best.bound),
                 hyper,
                 alone: None,
                 cautious: None,

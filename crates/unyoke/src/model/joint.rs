@@ -1,6 +1,6 @@
 //! Objectives that are modelled together, where their values speak for a correlation.
 //!
-//! All objectives whose models are fitted are in one joint model, or none is. Whether they are is decided at each step
+//! All objectives whose models are fitted and that have no best possible value are in one joint model, or none is. Whether they are is decided at each step
 //! anew, from the data alone: by how much the joint model explains them better
 //! (`unyoke_math::coregional::fit`).
 
@@ -10,7 +10,7 @@ use crate::space::key;
 use std::collections::HashSet;
 use std::sync::Arc;
 use unyoke_math::coregional::fit::Model;
-use unyoke_math::coregional::{Coregional, Hyper, Place, QueryAdjoint};
+use unyoke_math::coregional::{Coregional, Hyper, Place};
 use unyoke_math::data::Data;
 use unyoke_math::fit;
 use unyoke_math::gp::Prediction;
@@ -55,7 +55,9 @@ impl Joint {
         // What is the same everywhere tells nothing of the others.
         let is_constant = |k: usize| data[k].values().iter().all(|value| value.abs() < 0.1);
         let is_fitted = |(_, k): &(usize, usize)| {
-            drafts[*k].alone.is_some() && data[*k].len() > 1 && !is_constant(*k)
+            let draft = &drafts[*k];
+            let is_plain = draft.alone.is_some() && draft.bound.is_none();
+            is_plain && data[*k].len() > 1 && !is_constant(*k)
         };
         let mut members: Vec<(usize, usize)> = objectives.filter(is_fitted).collect();
         // However the problem lists them.
@@ -104,7 +106,7 @@ impl Joint {
 
     /// Means at `x`, in the order of the outputs of the model; adds the gradient of their sum with
     /// the factors of all objectives to `gradient`.
-    pub(super) fn means_with_gradient(
+    pub(crate) fn means_with_gradient(
         &self,
         x: &[f64],
         factors: &[f64],
@@ -242,25 +244,6 @@ impl Member {
         let mut factors = vec![0.0; self.model.outputs()];
         factors[self.output] = factor;
         Ok(self.model.means_with_gradient(x, &factors, gradient)?[self.output])
-    }
-
-    /// The derivatives of a quantity of what is predicted at `x`, which comes with its derivatives in mean
-    /// and variance; adds its gradient to `gradient`.
-    pub(super) fn with_gradient<T>(
-        &self,
-        x: &[f64],
-        quantity: impl Fn(Prediction) -> (T, [f64; 2]),
-        gradient: &mut [f64],
-    ) -> Result<T> {
-        let (query, outputs) = (self.model.query(x)?, self.model.outputs());
-        let (found, [by_mean, by_variance]) = quantity(query.prediction(self.output));
-        let (mut means, mut covariances) = (vec![0.0; outputs], vec![0.0; outputs * outputs]);
-        means[self.output] = by_mean;
-        covariances[self.output * (outputs + 1)] = by_variance;
-        let adjoint = QueryAdjoint { means: &means, covariances: &covariances };
-        let part = self.model.gradient(&query, adjoint)?;
-        gradient.iter_mut().zip(part).for_each(|(g, p)| *g += p);
-        Ok(found)
     }
 }
 

@@ -241,10 +241,10 @@ fn gradients_of_correlated_objectives_match_finite_differences() {
             let joint = hyper.condition(Family::Matern52, &data).unwrap();
             model.join(Joint::of_all(joint, hyper));
             let set = sobol::cube(3, 30, round).unwrap();
-            for bounds in [[None; 3], [Some(0.4), Some(-0.1), None], [None, Some(0.2), Some(0.0)]] {
-                for (belief, bound) in model.objectives.iter_mut().zip(bounds) {
-                    belief.bound = bound;
-                }
+            // One that is by itself may have a best possible value.
+            let bounds = [None, Some(0.2)];
+            for bound in if together_with == 2 { &bounds[..] } else { &bounds[..1] } {
+                model.objectives[2].bound = *bound;
                 for acquisition in all_values(&model, &set, round) {
                     assert_gradients(&*acquisition, 3, &mut rng);
                     assert_sane(&*acquisition, &set);
