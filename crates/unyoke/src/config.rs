@@ -798,8 +798,8 @@ impl Correlations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BestPossible {
-    /// Where designs far apart have the best value in common, and none have any other, nothing better
-    /// is expected; see `docs/best-possible.md`. Algorithms other than `auto`, `c-mokg`, `c-mokg-random`
+    /// Where designs far apart have the best value in common, and hardly any have another, nothing better
+    /// is searched for; see `docs/best-possible.md`. Algorithms other than `auto`, `c-mokg`, `c-mokg-random`
     /// and `hvkg-exact` do not know of it, nor do studies with constraints, failures, measurements of
     /// several outputs or utilities that are not linear.
     #[default]

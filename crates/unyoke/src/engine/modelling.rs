@@ -86,14 +86,18 @@ impl<'h> Engine<'h> {
         Ok(Model::clone(&*self.history.remembered.or_make(name, make)?))
     }
 
-    /// The models to predict by, without what is under way.
+    /// The models to predict by, without what is under way. Best possible values are for searches: of designs
+    /// expected to have one, what is predicted without it tells the likelier ones.
     pub(super) fn predictor(&self) -> Result<Model> {
         let (config, fits) = (self.config_of_predictions(), &self.history.remembered.fits);
         let differs = config.deterministic != self.config().deterministic;
-        match differs && Model::adapts(&self.observed(Basis::Known)?, &config, fits)? {
-            true => self.new_model(Basis::Known, config.deterministic),
-            false => self.model(Basis::Known),
-        }
+        let mut model =
+            match differs && Model::adapts(&self.observed(Basis::Known)?, &config, fits)? {
+                true => self.new_model(Basis::Known, config.deterministic)?,
+                false => self.model(Basis::Known)?,
+            };
+        model.objectives.iter_mut().for_each(|belief| belief.bound = None);
+        Ok(model)
     }
 
     /// Searches follow the values of deterministic outputs closely. Where no stationary model can, one that

@@ -18,8 +18,8 @@ pub(crate) struct Belief {
     pub(crate) joint: Option<Member>,
     /// The formula that the output is, if it is one.
     pub(crate) known: Option<Known>,
-    /// Its best possible value, standardised, where values show one; it is no formula and in no joint
-    /// model then, and utilities are linear.
+    /// Its best possible value, standardised, where values show one and designs are searched for; it is no
+    /// formula and in no joint model then, and utilities are linear.
     pub(crate) bound: Option<f64>,
     /// From values to standardised values.
     pub(crate) map: Standardizer,
@@ -60,7 +60,7 @@ pub enum ModelNote {
         /// Number of designs at which this objective was observed.
         of: usize,
     },
-    /// Nothing better than the best value is expected, which was measured at designs far apart.
+    /// Nothing better than the best value is searched for, which was measured at designs far apart.
     BestPossible {
         /// That value.
         value: f64,
@@ -132,12 +132,12 @@ impl std::fmt::Display for ModelNote {
                 write!(f, "hyper-parameters were fitted on {used} of {of} designs")
             }
             Self::BestPossible { value, designs } => {
+                let best = brief(*value);
                 write!(
                     f,
-                    "{} was measured at {designs} designs far apart and is taken for ",
-                    brief(*value)
+                    "{best} was measured at {designs} designs far apart: nothing better is "
                 )?;
-                write!(f, "the best possible value; if not, set best_possible = \"ignored\"")
+                write!(f, "searched for; if there may be, set best_possible = \"ignored\"")
             }
             Self::FitFailed => write!(f, "hyper-parameters could not be fitted, defaults are used"),
             Self::Clipped { values, counts_as } => {
