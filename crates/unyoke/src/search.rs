@@ -57,6 +57,10 @@ const AROUND_DIRECTIONS: usize = 6;
 /// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
 
+/// Up to so many inputs climbs know the kinks. With four and more they were tried and took longer, for the
+/// same tops.
+const KINKED_INPUTS: usize = 2;
+
 /// Below this log gain, what rounding makes of utilities can show in the ninth digit.
 const COARSE: f64 = -12.0;
 
@@ -202,6 +206,9 @@ impl Target<'_> {
 
     /// The same with its kinks, where they are known.
     fn kinked(&self) -> Option<Kinked<'_>> {
+        if self.region.space.dim() > KINKED_INPUTS {
+            return None;
+        }
         let mut gain = self.acquisition.kinked(self.option)?;
         if self.cost.is_constant() {
             return Some(gain);
