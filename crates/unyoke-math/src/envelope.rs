@@ -209,6 +209,11 @@ impl HeightOrder {
         }
     }
 
+    /// The highest intercept; −∞ of none.
+    pub fn highest(&self) -> f64 {
+        self.heights.first().copied().unwrap_or(f64::NEG_INFINITY)
+    }
+
     fn line(&self, place: usize, slopes: &[f64]) -> Line {
         let number = self.numbers[place] as usize;
         Line { number, height: self.heights[place], slope: slopes[number] }

@@ -21,6 +21,7 @@ pub mod capped_gain;
 pub mod polytope;
 
 pub mod optimize;
+pub mod kinked;
 
 pub mod data;
 pub mod kernel;

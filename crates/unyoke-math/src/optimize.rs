@@ -81,7 +81,7 @@ const AT_THE_END: f64 = 1e-12;
 
 impl Bounds {
     /// Moves coordinates that a climb left next to the end of their side onto it.
-    fn snap(&self, x: &mut [f64]) {
+    pub(crate) fn snap(&self, x: &mut [f64]) {
         for (v, (l, u)) in x.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
             let near = AT_THE_END * (u - l);
             *v = match *v {

@@ -10,10 +10,11 @@ use crate::discretise::filling;
 use crate::error::Result;
 use crate::outlook::Beside;
 use crate::space::Space;
-use crate::value::{Acquisition, Evaluator};
+use crate::value::{Acquisition, Evaluator, Kinked};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use unyoke_math::Points;
+use unyoke_math::kinked;
 use unyoke_math::optimize::{Bounds, Optimum, Stopping, largest, maximize};
 use unyoke_math::random::Rng;
 
@@ -55,6 +56,13 @@ const AROUND_DIRECTIONS: usize = 6;
 
 /// Around how many of the climbs' ends to look.
 const POLISHED: usize = 2;
+
+/// Up to so many inputs climbs know the kinks. With four and more they were tried and took longer, for the
+/// same tops.
+const KINKED_INPUTS: usize = 2;
+
+/// Below this log gain, what rounding makes of utilities can show in the ninth digit.
+const COARSE: f64 = -12.0;
 
 /// What a squared violation of the limits costs a climb, in units of the log gain. With less, climbs
 /// end further beyond the limits and lose more when they are pulled back; from 1e6 on they stick to
@@ -196,6 +204,26 @@ impl Target<'_> {
         self.per_cost(self.acquisition.evaluator_beside(self.option, &mut beside))
     }
 
+    /// The same with its kinks, where they are known.
+    fn kinked(&self) -> Option<Kinked<'_>> {
+        if self.region.space.dim() > KINKED_INPUTS {
+            return None;
+        }
+        let mut gain = self.acquisition.kinked(self.option)?;
+        if self.cost.is_constant() {
+            return Some(gain);
+        }
+        Some(Box::new(move |x, gradient, kinks| {
+            let gain = gain(x, gradient, kinks);
+            gain - self.cost.log_with_gradient(x, -1.0, gradient)
+        }))
+    }
+
+    /// Whether climbs know the kinks, and so end on them.
+    fn is_kinked(&self) -> bool {
+        self.region.is_plain() && self.kinked().is_some()
+    }
+
     fn per_cost<'e>(&'e self, mut gain: Evaluator<'e>) -> Evaluator<'e> {
         if self.cost.is_constant() {
             return gain;
@@ -259,7 +287,11 @@ impl Target<'_> {
 
     /// Climbs from the best raw designs that are apart from each other.
     fn climb_from_best(&self, raw: &Points, values: &[f64]) -> Result<Vec<Optimum>> {
-        let starts = apart(raw, values, self.region.search.restarts);
+        let restarts = self.region.search.restarts;
+        let mut starts = apart(raw, values, restarts);
+        if self.is_kinked() {
+            add_far(raw, values, restarts / 2, &mut starts);
+        }
         let climb = |&i: &usize| {
             let optimum = self.climb(raw.row(i))?;
             self.improve_discrete(optimum)
@@ -284,6 +316,9 @@ impl Target<'_> {
         let stopping = Stopping { iterations, gradient: 1e-5, gain: 1e-9 };
         let bounds = bounds(free, start)?;
         if self.region.is_plain() {
+            if let Some(climb) = self.kinked() {
+                return Ok(kinked::maximize(climb, start, &bounds, &stopping)?);
+            }
             return Ok(maximize(self.penalised(), start, &bounds, &stopping)?);
         }
         let mut evaluate = self.evaluator();
@@ -295,7 +330,8 @@ impl Target<'_> {
     }
 
     /// Climbs again from the best of a cloud around an optimum, then feels its way: gets across the
-    /// kinks between neighbouring ridges, at which gradients mislead.
+    /// kinks between neighbouring ridges, at which gradients mislead. Climbs that know the kinks have no
+    /// need of that, unless rounding is what they end at.
     fn look_around(&self, top: Optimum) -> Result<Optimum> {
         let mut rng = Rng::new(self.region.seed, 2);
         let mut cloud = Points::new(top.x.len());
@@ -305,6 +341,9 @@ impl Target<'_> {
         let mut best = top;
         for i in largest(&values, 2) {
             best = better(best, self.climb(cloud.row(i))?);
+        }
+        if self.is_kinked() && best.value > COARSE {
+            return Ok(best);
         }
         Ok(feel(&mut evaluate, self.region, best, &mut rng))
     }
@@ -420,6 +459,21 @@ fn apart(points: &Points, values: &[f64], count: usize) -> Vec<usize> {
         }
     }
     chosen
+}
+
+/// Adds the best points that are far from all that are chosen: climbs that know the kinks are short enough
+/// to look into more corners.
+fn add_far(points: &Points, values: &[f64], more: usize, chosen: &mut Vec<usize>) {
+    /// As far as so many points are apart that fill the space.
+    const FILLING: f64 = 32.0;
+    let apart = 0.5 * FILLING.recip().powf(1.0 / points.dim().max(1) as f64);
+    let far = |i: usize, j: usize| distance(points.row(i), points.row(j)) > apart;
+    let count = chosen.len() + more;
+    for i in largest(values, values.len()) {
+        if chosen.len() < count && chosen.iter().all(|&j| far(i, j)) {
+            chosen.push(i);
+        }
+    }
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

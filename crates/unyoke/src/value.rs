@@ -23,12 +23,16 @@ use crate::outlook::{Beside, Compared};
 use crate::worth::{Seen, Worth};
 use std::sync::Arc;
 use unyoke_math::gp::{Gp, Query};
+use unyoke_math::kinked::Kinks;
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::Optimum;
 use unyoke_math::{Points, Result};
 
 /// Log of the expected gain at a point; writes its gradient where one is wanted.
 pub(crate) type Evaluator<'a> = Box<dyn FnMut(&[f64], Option<&mut [f64]>) -> f64 + 'a>;
+
+/// The same with its gradient, and the kinks of it.
+pub(crate) type Kinked<'a> = Box<dyn FnMut(&[f64], &mut [f64], &mut Kinks) -> f64 + 'a>;
 
 /// The value of evaluations under a model.
 pub(crate) trait Acquisition: Sync {
@@ -42,6 +46,11 @@ pub(crate) trait Acquisition: Sync {
     /// in advance: what models say about a design is computed once, about many designs together.
     fn evaluator_beside<'s>(&'s self, option: usize, _beside: &mut Beside<'s>) -> Evaluator<'s> {
         self.evaluator(option)
+    }
+
+    /// The same with its kinks, where they are known.
+    fn kinked(&self, _option: usize) -> Option<Kinked<'_>> {
+        None
     }
 
     /// Optima for one option by a search of its own, starting from those of the designs `raw`
@@ -74,6 +83,10 @@ impl Acquisition for Reordered<'_> {
 
     fn evaluator_beside<'s>(&'s self, option: usize, beside: &mut Beside<'s>) -> Evaluator<'s> {
         self.inner.evaluator_beside(self.options[option], beside)
+    }
+
+    fn kinked(&self, option: usize) -> Option<Kinked<'_>> {
+        self.inner.kinked(self.options[option])
     }
 
     fn maximise(

@@ -10,12 +10,13 @@
 //! itself: they are sorted once for each λ, and no candidate needs a sort.
 
 use super::vector::{self, Observed};
-use super::{Acquisition, Evaluator, Scalarised};
+use super::{Acquisition, Evaluator, Kinked, Scalarised};
 use crate::choices::Choice;
 use crate::model::{Model, Place};
 use crate::outlook::{Beside, Prospect, SharedProspect, Wanted};
 use unyoke_math::Result;
 use unyoke_math::envelope::{Envelopes, Gain, HeightOrder, Slopes};
+use unyoke_math::kinked::Kinks;
 use unyoke_math::success::Success;
 
 /// C-MOKG over the weight vectors of a step; one weight vector makes it the random form.
@@ -166,6 +167,22 @@ impl Acquisition for CMokg<'_> {
         };
         unless_it_fails(gain, &self.successes[option])
     }
+
+    fn kinked(&self, option: usize) -> Option<Kinked<'_>> {
+        let Form::One(objective) = self.options[option] else { return None };
+        if !self.successes[option].is_empty() {
+            return None;
+        }
+        let prospect = Beside::default().prospect(&self.shared.compared, objective);
+        let mut work = Work::new(self, prospect);
+        Some(Box::new(move |x, gradient, kinks| {
+            let value = work.evaluate(x, Some(gradient)).unwrap_or(f64::NEG_INFINITY);
+            match work.add_kinks(x, value, kinks) {
+                Ok(()) => value,
+                Err(_) => f64::NEG_INFINITY,
+            }
+        }))
+    }
 }
 
 /// A run that fails gains nothing: the gain times the probability that none of the runs does.
@@ -245,6 +262,30 @@ impl<'a> Work<'a> {
         Ok(gain.log_scale + (gain.scaled / self.shared.weights.len() as f64).ln())
     }
 
+    /// Where the candidate is about to become better than all that it is compared with.
+    fn add_kinks(&mut self, x: &[f64], log_gain: f64, kinks: &mut Kinks) -> Result<()> {
+        let prospect = self.prospect.borrow();
+        let (shared, objectives) = (self.shared, self.shared.objectives());
+        let mut slopes = vec![0.0; objectives * x.len()];
+        for (k, slope) in slopes.chunks_exact_mut(x.len()).enumerate() {
+            shared.model().objectives[k].mean_with_gradient(x, 1.0, slope)?;
+        }
+        let weight = (-log_gain).exp() / shared.weights.len() as f64;
+        if !weight.is_finite() {
+            return Ok(());
+        }
+        let mut normal = vec![0.0; x.len()];
+        for (q, order) in self.orders.iter().enumerate() {
+            normal.fill(0.0);
+            for (k, slope) in slopes.chunks_exact(x.len()).enumerate() {
+                let factor = shared.factor(q, k);
+                normal.iter_mut().zip(slope).for_each(|(n, s)| *n += factor * s);
+            }
+            kinks.add(own(shared, &prospect, q) - order.highest(), weight, &normal);
+        }
+        Ok(())
+    }
+
     /// The sum of the gains for all weight vectors.
     fn gain(&mut self, prospect: &Prospect<'_>) -> Result<Gain> {
         if let Some(Near { orders, least }) = self.near {
@@ -279,11 +320,7 @@ impl<'a> Work<'a> {
                     (Slopes::new(combined)?, 1.0)
                 }
             };
-            let own = match prospect.twin() {
-                Some(twin) => shared.intercepts.row(q)[twin],
-                None => shared.intercept(q, prospect.means()),
-            };
-            envelopes.add(&orders[q], own, slopes, factor)?;
+            envelopes.add(&orders[q], own(shared, prospect, q), slopes, factor)?;
         }
         Ok(())
     }
@@ -306,6 +343,14 @@ impl<'a> Work<'a> {
                 }
             }
         }
+    }
+}
+
+/// What the candidate is worth now, for weight vector q.
+fn own(shared: &Scalarised<'_>, prospect: &Prospect<'_>, q: usize) -> f64 {
+    match prospect.twin() {
+        Some(twin) => shared.intercepts.row(q)[twin],
+        None => shared.intercept(q, prospect.means()),
     }
 }
 
