@@ -202,6 +202,13 @@ impl<const GROUPS: usize> Sums<GROUPS> {
         1.0
     }
 
+    /// Takes a gain of no more than this for none.
+    fn drop_below(&mut self, least: f64) {
+        if self.gain <= least {
+            self.gain = 0.0;
+        }
+    }
+
     /// Logarithm of the gain's mean over `count` weight vectors.
     fn log_mean(&self, count: usize) -> f64 {
         self.log_scale + (self.gain / count as f64).ln()

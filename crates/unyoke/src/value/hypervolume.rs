@@ -13,6 +13,11 @@
 //! comes out. The volume of the means alone counts it as a gain where objectives agree, and as a loss
 //! where they conflict. Each part of the sum is a sum of non-negative terms, and where nothing is
 //! correlated there is only one.
+//!
+//! Nothing is gained beyond a best possible value c: of what the lines gain over the reference point, what
+//! they gain over the same point with c in the place of the measured objective is taken off. What is left
+//! is the gain of lines that end at c, E min(max_j (a_j + b_j Z), c) in place of E max_j (a_j + b_j Z). With
+//! two objectives that was tried and found no better (docs/best-possible.md): there it counts.
 
 mod together;
 
@@ -29,6 +34,9 @@ use unyoke_math::{Points, Result, sobol};
 const DIRECTIONS: usize = 16;
 const EXACT_OBJECTIVES: usize = 3;
 
+/// From so many objectives on nothing is gained beyond a best possible value.
+const CAPPED_OBJECTIVES: usize = 3;
+
 /// Outcomes of the other objectives where several are measured at once, likewise.
 const NODES: usize = 16;
 
@@ -36,6 +44,8 @@ const NODES: usize = 16;
 pub(crate) struct Hypervolume<'a> {
     compared: Arc<Compared<'a>>,
     gains: Vec<HypervolumeGain>,
+    /// Of objectives that have a best possible value, what lines gain beyond it.
+    beyond: Vec<Option<HypervolumeGain>>,
     options: Vec<Form>,
 }
 
@@ -73,14 +83,22 @@ impl<'a> Hypervolume<'a> {
         let model = compared.model;
         let objectives = model.objectives.len();
         let means = model.means(set)?;
-        let gain = |m: usize| match objectives <= EXACT_OBJECTIVES {
+        let gain = |m: usize, reference: &[f64]| match objectives <= EXACT_OBJECTIVES {
             true => HypervolumeGain::new(&means, m, reference),
             false => {
                 let directions = hypervolume_gain::directions(objectives - 1, DIRECTIONS, seed)?;
                 HypervolumeGain::along(&directions, &means, m, reference)
             }
         };
-        let gains = (0..objectives).map(gain).collect::<Result<_>>()?;
+        let gains = (0..objectives).map(|m| gain(m, reference)).collect::<Result<_>>()?;
+        let beyond = |m: usize| -> Result<Option<HypervolumeGain>> {
+            let bound = model.objectives[m].bound.filter(|_| objectives >= CAPPED_OBJECTIVES);
+            let Some(bound) = bound else { return Ok(None) };
+            let mut at_bound = reference.to_vec();
+            at_bound[m] = at_bound[m].max(bound);
+            gain(m, &at_bound).map(Some)
+        };
+        let beyond = (0..objectives).map(beyond).collect::<Result<_>>()?;
         let form = |moving: &Vec<usize>| match moving[..] {
             [one] => Ok(Form::Alone(one)),
             _ => {
@@ -90,7 +108,7 @@ impl<'a> Hypervolume<'a> {
             }
         };
         let options = measured.iter().map(form).collect::<Result<_>>()?;
-        Ok(Self { compared, gains, options })
+        Ok(Self { compared, gains, beyond, options })
     }
 }
 
@@ -141,9 +159,14 @@ impl Acquisition for Hypervolume<'_> {
 const SLOPES: usize = 0;
 const MEANS: usize = 1;
 
+/// What is left of a gain once what is beyond a best possible value is taken off may be rounding up to this
+/// part of it.
+const NOTHING: f64 = 1e-12;
+
 /// One objective's evaluator with its buffers.
 struct Work<'a> {
     gains: &'a [HypervolumeGain],
+    beyond: &'a [Option<HypervolumeGain>],
     prospect: SharedProspect<'a>,
     gain: hypervolume_gain::Work,
     sums: Sums<2>,
@@ -153,6 +176,7 @@ impl<'a> Work<'a> {
     fn new(acquisition: &'a Hypervolume<'_>, prospect: SharedProspect<'a>) -> Self {
         Self {
             gains: &acquisition.gains,
+            beyond: &acquisition.beyond,
             prospect,
             gain: hypervolume_gain::Work::default(),
             sums: Sums::default(),
@@ -169,14 +193,17 @@ impl<'a> Work<'a> {
             return Ok(f64::NEG_INFINITY);
         }
         let (moved, lines) = (prospect.moved().len(), prospect.slopes(0).len());
-        match gradient {
-            Some(_) => {
-                self.sums.clear([moved * lines, self.gains.len()]);
-                (0..moved).try_for_each(|i| self.add_movement(prospect, i))?;
-            }
-            None => {
-                self.sums.clear([0, 0]);
-                (0..moved).try_for_each(|i| self.add_value(prospect, i))?;
+        match wanted {
+            Wanted::Gradient => self.sums.clear([moved * lines, self.gains.len()]),
+            Wanted::Value => self.sums.clear([0, 0]),
+        }
+        for i in 0..moved {
+            let k = prospect.moved()[i];
+            self.add(&self.gains[k], 1.0, wanted, prospect, i)?;
+            if let Some(beyond) = &self.beyond[k] {
+                let all = self.sums.gain;
+                self.add(beyond, -1.0, wanted, prospect, i)?;
+                self.sums.drop_below(NOTHING * all);
             }
         }
         if let Some(gradient) = gradient {
@@ -185,29 +212,30 @@ impl<'a> Work<'a> {
         Ok(self.sums.log_mean(1))
     }
 
-    /// Adds what the movement of the `i`-th moved objective gains alone.
-    fn add_movement(&mut self, prospect: &Prospect<'_>, i: usize) -> Result<()> {
-        let (k, slopes) = (prospect.moved()[i], prospect.slopes(i));
-        let gain = self.gains[k].gain(slopes, prospect.means(), &mut self.gain)?;
+    /// Adds what the movement of the `i`-th moved objective gains alone, this often.
+    fn add(
+        &mut self,
+        of: &HypervolumeGain,
+        times: f64,
+        wanted: Wanted,
+        prospect: &Prospect<'_>,
+        i: usize,
+    ) -> Result<()> {
+        let (slopes, means) = (prospect.slopes(i), prospect.means());
+        let gain = match wanted {
+            Wanted::Gradient => of.gain(slopes, means, &mut self.gain)?,
+            Wanted::Value => of.value(slopes, means, &mut self.gain)?,
+        };
         if gain.scaled == 0.0 {
             return Ok(());
         }
-        let aligned = self.sums.align(gain.log_scale);
-        self.sums.gain += aligned * gain.scaled;
-        let own = &mut self.sums.by[SLOPES][i * slopes.len()..];
-        own.iter_mut().zip(self.gain.slopes()).for_each(|(sum, by)| *sum += aligned * by);
-        let means = self.sums.by[MEANS].iter_mut().zip(self.gain.means());
-        means.for_each(|(sum, by)| *sum += aligned * by);
-        Ok(())
-    }
-
-    /// The same without derivatives.
-    fn add_value(&mut self, prospect: &Prospect<'_>, i: usize) -> Result<()> {
-        let (k, slopes) = (prospect.moved()[i], prospect.slopes(i));
-        let gain = self.gains[k].value(slopes, prospect.means(), &mut self.gain)?;
-        if gain.scaled > 0.0 {
-            let aligned = self.sums.align(gain.log_scale);
-            self.sums.gain += aligned * gain.scaled;
+        let factor = times * self.sums.align(gain.log_scale);
+        self.sums.gain += factor * gain.scaled;
+        if wanted == Wanted::Gradient {
+            let own = &mut self.sums.by[SLOPES][i * slopes.len()..];
+            own.iter_mut().zip(self.gain.slopes()).for_each(|(sum, by)| *sum += factor * by);
+            let means = self.sums.by[MEANS].iter_mut().zip(self.gain.means());
+            means.for_each(|(sum, by)| *sum += factor * by);
         }
         Ok(())
     }

@@ -162,6 +162,51 @@ fn a_blend_is_the_sum_of_its_parts_with_its_gradient() {
 }
 
 #[test]
+fn nothing_is_gained_beyond_a_best_possible_value() {
+    let mut rng = Rng::new(19, 0);
+    let mut cut = 0;
+    for round in 0..12 {
+        let (mut model, set, reference) = setting(&mut rng, 3, round);
+        let unbounded = Hypervolume::one_by_one(&model, &set, &reference).unwrap();
+        let x = [0.0; 3].map(|_| 0.1 + 0.8 * rng.uniform());
+        let without = unbounded.evaluator(0)(&x, None).exp();
+        let bound = model.objectives[0].gp.means(&set).unwrap().into_iter().fold(0.0, f64::max);
+        model.objectives[0].bound = Some(bound);
+        let acquisition = Hypervolume::one_by_one(&model, &set, &reference).unwrap();
+        let found = acquisition.evaluator(0)(&x, None).exp();
+        // The volume of lines that end at the bound, outcome by outcome.
+        let mut all = set.clone();
+        all.push(&x).unwrap();
+        let (counted, lookahead) = (model.means(&all).unwrap(), &model.objectives[0].gp);
+        let here = lookahead.fixed_set(&all).unwrap();
+        let mut at = unyoke_math::gp::Candidate::default();
+        here.evaluate(&x, &mut at).unwrap();
+        let deviation = (at.prediction().variance + lookahead.noise()).sqrt();
+        let share = |j: usize| {
+            let prediction = lookahead.predict(all.row(j)).unwrap();
+            unyoke_math::censored::Censored::new(prediction, bound).share
+        };
+        let slopes: Vec<f64> =
+            (0..all.len()).map(|j| share(j) * at.covariances()[j] / deviation).collect();
+        let volume = |z: f64| {
+            let row = |j: usize| {
+                let means = counted.row(j);
+                [(means[0] + slopes[j] * z).min(bound), means[1], means[2]]
+            };
+            let moved = Points::from_rows(3, (0..all.len()).map(row)).unwrap();
+            unyoke_math::pareto::hypervolume(&moved, &reference).unwrap()
+        };
+        let (nodes, width) = (40_000, 16.0 / 40_000.0);
+        let outcomes = (0..nodes).map(|i| -8.0 + (i as f64 + 0.5) * width);
+        let expected: f64 =
+            outcomes.map(|z| unyoke_math::normal::pdf(z) * width * (volume(z) - volume(0.0))).sum();
+        assert!((found - expected).abs() <= 1e-5 * without, "{found} for {expected}");
+        cut += usize::from(found < 0.9 * without);
+    }
+    assert!(cut >= 3, "bounds took something off {cut} of 12 gains");
+}
+
+#[test]
 fn gradients_match_finite_differences_where_objectives_have_a_best_possible_value() {
     let mut rng = Rng::new(18, 0);
     let mut moved = 0;
