@@ -1,8 +1,8 @@
 //! Objectives that are modelled together, where their values speak for a correlation.
 //!
-//! All objectives whose models are fitted and that have no best possible value are in one joint model, or none is. Whether they are is decided at each step
-//! anew, from the data alone: by how much the joint model explains them better
-//! (`unyoke_math::coregional::fit`).
+//! All objectives whose models are fitted and that have no best possible value are in one joint model,
+//! or none is. Whether they are is decided at each step anew, from the data alone: by how much the joint
+//! model explains them better (`unyoke_math::coregional::fit`).
 
 use super::fit::{Alone, Draft, FAMILY};
 use super::{Observed, Tail};
