@@ -17,7 +17,7 @@
 //! Nothing is gained beyond a best possible value c: of what the lines gain over the reference point, what
 //! they gain over the same point with c in the place of the measured objective is taken off. What is left
 //! is the gain of lines that end at c, E min(max_j (a_j + b_j Z), c) in place of E max_j (a_j + b_j Z). With
-//! two objectives that was tried and found no better (docs/best-possible.md): there it counts.
+//! two objectives this was tried and found no better (docs/best-possible.md): there it is not done.
 
 mod together;
 
@@ -201,9 +201,10 @@ impl<'a> Work<'a> {
             let k = prospect.moved()[i];
             self.add(&self.gains[k], 1.0, wanted, prospect, i)?;
             if let Some(beyond) = &self.beyond[k] {
-                let all = self.sums.gain;
+                let (all, unit) = (self.sums.gain, self.sums.log_scale);
                 self.add(beyond, -1.0, wanted, prospect, i)?;
-                self.sums.drop_below(NOTHING * all);
+                // Its unit may have become another one.
+                self.sums.drop_below(NOTHING * all * (unit - self.sums.log_scale).exp());
             }
         }
         if let Some(gradient) = gradient {
