@@ -11,7 +11,7 @@ mod step;
 
 use crate::error::{Result, check_shape};
 use crate::optimize::{Bounds, Optimum, Stopping};
-use step::{Curvature, Model, Step, dot, product};
+use step::{Buffers, Curvature, Model, Step, dot, product};
 
 /// Kinks of a function as seen from a point, always the same ones in the same order.
 #[derive(Debug, Clone, Default)]
@@ -87,8 +87,8 @@ pub fn maximize(
     check_shape("coordinates of the start", bounds.dim(), start.len())?;
     let start = bounds.clamp(start);
     let best = Optimum { x: start.clone(), value: f64::NEG_INFINITY, evaluations: 0 };
-    let mut seen = Seen { objective, best };
-    let here = seen.look(start);
+    let mut seen = Seen { objective, best, spare: vec![] };
+    let here = seen.look(&start);
     if !here.x.is_empty() && here.is_finite() {
         Climb::new(bounds, here).climb(&mut seen, stopping);
     }
@@ -99,22 +99,30 @@ pub fn maximize(
 struct Seen<F> {
     objective: F,
     best: Optimum,
+    /// Points that were left behind, for their memory.
+    spare: Vec<Point>,
 }
 
 impl<F: FnMut(&[f64], &mut [f64], &mut Kinks) -> f64> Seen<F> {
-    fn look(&mut self, x: Vec<f64>) -> Point {
-        let (mut slope, mut kinks) = (vec![0.0; x.len()], Kinks::default());
-        let value = (self.objective)(&x, &mut slope, &mut kinks);
+    fn look(&mut self, x: &[f64]) -> Point {
+        let mut point = self.spare.pop().unwrap_or_default();
+        point.x.clear();
+        point.x.extend_from_slice(x);
+        point.slope.clear();
+        point.slope.resize(x.len(), 0.0);
+        point.kinks.clear();
+        point.value = (self.objective)(x, &mut point.slope, &mut point.kinks);
         self.best.evaluations += 1;
-        if value.is_finite() && value > self.best.value {
-            self.best.value = value;
-            self.best.x.copy_from_slice(&x);
+        if point.value.is_finite() && point.value > self.best.value {
+            self.best.value = point.value;
+            self.best.x.copy_from_slice(x);
         }
-        Point { x, value, slope, kinks }
+        point
     }
 }
 
 /// A point with all that is known of it.
+#[derive(Default)]
 struct Point {
     x: Vec<f64>,
     value: f64,
@@ -171,13 +179,15 @@ struct Climb<'b> {
     curvature: Curvature,
     knows_size: bool,
     radius: f64,
+    buffers: Buffers,
 }
 
 impl<'b> Climb<'b> {
     fn new(bounds: &'b Bounds, here: Point) -> Self {
         let steepness = dot(&here.slope, &here.slope).sqrt().max(f64::MIN_POSITIVE);
         let curvature = Curvature::unit(here.x.len(), steepness / FIRST);
-        Self { bounds, here, curvature, knows_size: false, radius: FIRST }
+        let buffers = Buffers::default();
+        Self { bounds, here, curvature, knows_size: false, radius: FIRST, buffers }
     }
 
     fn climb<F>(&mut self, seen: &mut Seen<F>, stopping: &Stopping)
@@ -187,7 +197,7 @@ impl<'b> Climb<'b> {
         let mut small = 0;
         for _ in 0..stopping.iterations {
             let little = stopping.gain * self.here.value.abs().max(1.0);
-            let step = self.step(&self.here.kinks.gaps);
+            let step = self.step(None);
             if step.gain.is_nan() || step.gain <= PROMISING * little {
                 return;
             }
@@ -206,7 +216,7 @@ impl<'b> Climb<'b> {
         F: FnMut(&[f64], &mut [f64], &mut Kinks) -> f64,
     {
         let promised = step.gain;
-        let there = seen.look(self.end(&step));
+        let there = seen.look(&self.end(&step));
         let (there, step) = match there.value - self.here.value >= POOR * promised {
             true => (there, step),
             false => self.corrected(seen, there, step),
@@ -216,22 +226,25 @@ impl<'b> Climb<'b> {
         if there.is_finite() && there.kinks.len() == self.here.kinks.len() {
             self.learn(&there, &step.shares);
             if gained > 0.0 {
-                self.here = there;
+                seen.spare.push(std::mem::replace(&mut self.here, there));
+                return gained;
             }
         }
+        seen.spare.push(there);
         gained
     }
 
-    /// The best step by the model, with kinks that have these gaps.
-    fn step(&self, gaps: &[f64]) -> Step {
+    /// The best step by the model, with kinks that have these gaps, or those seen from here.
+    fn step(&mut self, gaps: Option<&[f64]>) -> Step {
         let room = |end: &[f64], sign: f64| -> Vec<f64> {
             let room = |(e, x): (&f64, &f64)| sign * (sign * (e - x)).min(self.radius);
             end.iter().zip(&self.here.x).map(room).collect()
         };
         let (lower, upper) = (room(self.bounds.lower(), -1.0), room(self.bounds.upper(), 1.0));
         let Point { slope, kinks, .. } = &self.here;
-        let (lower, upper) = (&lower[..], &upper[..]);
-        Model { slope, curvature: &self.curvature, kinks, gaps, lower, upper }.best_step()
+        let (lower, upper, gaps) = (&lower[..], &upper[..], gaps.unwrap_or(&kinks.gaps));
+        let model = Model { slope, curvature: &self.curvature, kinks, gaps, lower, upper };
+        model.best_step(&mut self.buffers)
     }
 
     fn end(&self, step: &Step) -> Vec<f64> {
@@ -242,7 +255,7 @@ impl<'b> Climb<'b> {
     }
 
     /// The better one of a step that failed and another one, by where the kinks were found at its end.
-    fn corrected<F>(&self, seen: &mut Seen<F>, there: Point, step: Step) -> (Point, Step)
+    fn corrected<F>(&mut self, seen: &mut Seen<F>, there: Point, step: Step) -> (Point, Step)
     where
         F: FnMut(&[f64], &mut [f64], &mut Kinks) -> f64,
     {
@@ -256,8 +269,8 @@ impl<'b> Climb<'b> {
             found - dot(before.normal(q), &way)
         };
         let gaps: Vec<f64> = (0..before.len()).map(gap).collect();
-        let again = self.step(&gaps);
-        let other = seen.look(self.end(&again));
+        let again = self.step(Some(&gaps));
+        let other = seen.look(&self.end(&again));
         if other.value > there.value { (other, again) } else { (there, step) }
     }
 

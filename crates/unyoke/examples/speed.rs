@@ -11,7 +11,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::time::Instant;
-use unyoke::{Algorithm, Config, Design, Discretisation, Measurement, Output, Problem, Study};
+use unyoke::{
+    Algorithm, Config, Correlations, Design, Discretisation, Measurement, Output, Problem, Study,
+};
 use unyoke_math::sobol;
 
 /// Seconds of processor time that all threads of this process have used.
@@ -97,6 +99,15 @@ fn cases() -> Vec<Case> {
         case("default D2 60+20", || study(problem(2, 2), &[60, 20], Config::default())),
         case("default D2 40+14", || study(problem(2, 2), &[40, 14], Config::default())),
         case("default D6 3x100", || study(problem(6, 3), &[100; 3], Config::default())),
+        case("c-mokg alone D6 3x100", || {
+            let alone = Correlations::Ignored;
+            let config = Config { correlations: alone, ..with(Algorithm::CMokg) };
+            study(problem(6, 3), &[100; 3], config)
+        }),
+        case("default alone D6 3x100", || {
+            let config = Config { correlations: Correlations::Ignored, ..Config::default() };
+            study(problem(6, 3), &[100; 3], config)
+        }),
         case("default D6 54+3x14", || study(problem(6, 4), &[54, 14, 14, 14], Config::default())),
         case("default D6 100+3x30", || study(problem(6, 4), &[100, 30, 30, 30], Config::default())),
         case("default D30 62+62", || study(problem(30, 2), &[62, 62], Config::default())),

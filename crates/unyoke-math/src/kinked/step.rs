@@ -40,6 +40,7 @@ enum Held {
 }
 
 /// Something on the way.
+#[derive(Debug)]
 struct Mark {
     /// How far along the way.
     at: f64,
@@ -48,19 +49,49 @@ struct Mark {
     bend: f64,
 }
 
+/// Memory for steps, to be used again: a step takes less time than asking the system for all of this.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    near: Vec<usize>,
+    passed: Vec<bool>,
+    held: Vec<Held>,
+    forces: Vec<f64>,
+    slope: Vec<f64>,
+    rest: Vec<f64>,
+    way: Vec<f64>,
+    bent: Vec<f64>,
+    normals: Vec<f64>,
+    images: Vec<f64>,
+    system: Vec<f64>,
+    least: Vec<f64>,
+    marks: Vec<Mark>,
+}
+
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 pub(super) fn product(matrix: &[f64], v: &[f64]) -> Vec<f64> {
-    matrix.chunks_exact(v.len().max(1)).map(|row| dot(row, v)).collect()
+    let mut image = vec![];
+    multiply(matrix, v, &mut image);
+    image
+}
+
+/// `image ← matrix · v`
+fn multiply(matrix: &[f64], v: &[f64], image: &mut Vec<f64>) {
+    image.clear();
+    image.extend(rows(matrix, v.len()).map(|row| dot(row, v)));
+}
+
+fn rows(matrix: &[f64], length: usize) -> std::slice::ChunksExact<'_, f64> {
+    matrix.chunks_exact(length.max(1))
 }
 
 impl Model<'_> {
-    pub(super) fn best_step(&self) -> Step {
-        let mut search = Search::new(self);
+    pub(super) fn best_step(&self, buffers: &mut Buffers) -> Step {
+        let mut search = Search::new(self, buffers);
         // Each of a few rounds over all that can be held.
-        let most = 20 + 4 * (self.slope.len() + search.near.len());
+        let most = 20 + 4 * (self.slope.len() + search.buffers.near.len());
         for _ in 0..most {
             if !search.improve() {
                 break;
@@ -77,32 +108,31 @@ impl Model<'_> {
     }
 }
 
-/// A step under way.
+/// A step under way. In the buffers: the kinks that can be reached, which of them are passed, what is held
+/// and by which forces.
 struct Search<'m, 'a> {
     model: &'m Model<'a>,
     d: Vec<f64>,
-    /// Kinks that can be reached.
-    near: Vec<usize>,
-    /// Which kinks are passed.
-    passed: Vec<bool>,
-    held: Vec<Held>,
-    /// What holds them, likewise.
-    forces: Vec<f64>,
+    buffers: &'m mut Buffers,
     /// What a step rises by along the steepest way, for comparison.
     size: f64,
 }
 
 impl<'m, 'a> Search<'m, 'a> {
-    fn new(model: &'m Model<'a>) -> Self {
-        let near = (0..model.gaps.len()).filter(|q| model.is_near(*q)).collect();
-        let passed = model.gaps.iter().map(|gap| *gap > 0.0).collect();
-        let size = dot(&product(&model.curvature.inverse, model.slope), model.slope);
-        let d = vec![0.0; model.slope.len()];
-        Self { model, d, near, passed, held: vec![], forces: vec![], size }
+    fn new(model: &'m Model<'a>, buffers: &'m mut Buffers) -> Self {
+        buffers.near.clear();
+        buffers.near.extend((0..model.gaps.len()).filter(|q| model.is_near(*q)));
+        buffers.passed.clear();
+        buffers.passed.extend(model.gaps.iter().map(|gap| *gap > 0.0));
+        buffers.held.clear();
+        buffers.forces.clear();
+        multiply(&model.curvature.inverse, model.slope, &mut buffers.bent);
+        let size = dot(&buffers.bent, model.slope);
+        Self { model, d: vec![0.0; model.slope.len()], buffers, size }
     }
 
     fn is_held(&self, q: usize) -> bool {
-        self.held.contains(&Held::Kink(q))
+        self.buffers.held.contains(&Held::Kink(q))
     }
 
     fn gap(&self, q: usize) -> f64 {
@@ -111,11 +141,12 @@ impl<'m, 'a> Search<'m, 'a> {
 
     /// What the step gains. Weights may be so large that rounding must not decide on which side of a kink
     /// that is held the step ends.
-    fn gain(&self) -> f64 {
-        let bent = product(&self.model.curvature.matrix, &self.d);
-        let mut gain = dot(self.model.slope, &self.d) - 0.5 * dot(&bent, &self.d);
-        for &q in &self.near {
-            let after = if self.passed[q] && !self.is_held(q) { self.gap(q) } else { 0.0 };
+    fn gain(&mut self) -> f64 {
+        multiply(&self.model.curvature.matrix, &self.d, &mut self.buffers.bent);
+        let mut gain = dot(self.model.slope, &self.d) - 0.5 * dot(&self.buffers.bent, &self.d);
+        for &q in &self.buffers.near {
+            let is_beyond = self.buffers.passed[q] && !self.is_held(q);
+            let after = if is_beyond { self.gap(q) } else { 0.0 };
             gain -= self.model.kinks.weights[q] * (after - self.model.gaps[q].max(0.0));
         }
         gain
@@ -123,8 +154,8 @@ impl<'m, 'a> Search<'m, 'a> {
 
     fn shares(&self) -> Vec<f64> {
         let share = |passed: &bool| if *passed { 1.0 } else { 0.0 };
-        let mut shares: Vec<f64> = self.passed.iter().map(share).collect();
-        for (held, force) in self.held.iter().zip(&self.forces) {
+        let mut shares: Vec<f64> = self.buffers.passed.iter().map(share).collect();
+        for (held, force) in self.buffers.held.iter().zip(&self.buffers.forces) {
             if let Held::Kink(q) = held {
                 shares[*q] = (force / self.model.kinks.weights[*q]).clamp(0.0, 1.0);
             }
@@ -134,56 +165,62 @@ impl<'m, 'a> Search<'m, 'a> {
 
     /// One step; `false` at the end.
     fn improve(&mut self) -> bool {
-        let slope = self.slope();
-        let way = self.way(&slope);
-        let rise = dot(&way, &slope);
+        self.find_slope();
+        self.find_way();
+        let rise = dot(&self.buffers.way, &self.buffers.slope);
         if rise <= 1e-15 * self.size || !rise.is_finite() {
             return self.let_go();
         }
-        self.follow(&way, rise);
+        self.follow(rise);
         true
     }
 
     /// Slope of the quadratic.
-    fn slope(&self) -> Vec<f64> {
-        let mut slope = product(&self.model.curvature.matrix, &self.d);
+    fn find_slope(&mut self) {
+        let Buffers { near, passed, held, slope, .. } = &mut *self.buffers;
+        multiply(&self.model.curvature.matrix, &self.d, slope);
         slope.iter_mut().zip(self.model.slope).for_each(|(b, g)| *b = g - *b);
-        for &q in self.near.iter().filter(|q| self.passed[**q] && !self.is_held(**q)) {
+        let is_held = |q: usize| held.contains(&Held::Kink(q));
+        for &q in near.iter().filter(|q| passed[**q] && !is_held(**q)) {
             let weight = self.model.kinks.weights[q];
             let normal = self.model.kinks.normal(q);
             slope.iter_mut().zip(normal).for_each(|(s, n)| *s -= weight * n);
         }
-        slope
     }
 
     /// The way to the maximum of the quadratic along what is held; finds the forces that hold.
-    fn way(&mut self, slope: &[f64]) -> Vec<f64> {
-        let inverse = &self.model.curvature.inverse;
-        let normals: Vec<Vec<f64>> = self.held.iter().map(|held| self.normal(*held)).collect();
-        let images: Vec<Vec<f64>> = normals.iter().map(|n| product(inverse, n)).collect();
-        let row = |normal: &Vec<f64>| images.iter().map(|image| dot(normal, image)).collect();
-        let system: Vec<Vec<f64>> = normals.iter().map(row).collect();
-        self.forces = solve(system, images.iter().map(|image| dot(image, slope)).collect());
-        let mut rest = slope.to_vec();
-        for (force, normal) in self.forces.iter().zip(&normals) {
+    fn find_way(&mut self) {
+        let (inverse, dim) = (&self.model.curvature.inverse, self.d.len());
+        let Buffers { held, forces, slope, rest, way, normals, images, system, least, .. } =
+            &mut *self.buffers;
+        normals.clear();
+        images.clear();
+        for &held in held.iter() {
+            let start = normals.len();
+            match held {
+                Held::Kink(q) => normals.extend_from_slice(self.model.kinks.normal(q)),
+                Held::Lower(i) | Held::Upper(i) => {
+                    normals.resize(start + dim, 0.0);
+                    normals[start + i] = 1.0;
+                }
+            }
+            images.extend(rows(inverse, dim).map(|row| dot(row, &normals[start..])));
+        }
+        system.clear();
+        for normal in rows(normals, dim) {
+            system.extend(rows(images, dim).map(|image| dot(normal, image)));
+        }
+        forces.clear();
+        forces.extend(rows(images, dim).map(|image| dot(image, slope)));
+        solve(system, forces, least);
+        rest.clone_from(slope);
+        for (force, normal) in forces.iter().zip(rows(normals, dim)) {
             rest.iter_mut().zip(normal).for_each(|(r, n)| *r -= force * n);
         }
-        let mut way = product(inverse, &rest);
-        for held in &self.held {
+        multiply(inverse, rest, way);
+        for held in held.iter() {
             if let Held::Lower(i) | Held::Upper(i) = held {
                 way[*i] = 0.0;
-            }
-        }
-        way
-    }
-
-    fn normal(&self, held: Held) -> Vec<f64> {
-        match held {
-            Held::Kink(q) => self.model.kinks.normal(q).to_vec(),
-            Held::Lower(i) | Held::Upper(i) => {
-                let mut unit = vec![0.0; self.d.len()];
-                unit[i] = 1.0;
-                unit
             }
         }
     }
@@ -192,7 +229,8 @@ impl<'m, 'a> Search<'m, 'a> {
     fn let_go(&mut self) -> bool {
         let mut most = 1e-12 * dot(self.model.slope, self.model.slope).sqrt();
         let mut worst = None;
-        for (place, (held, &force)) in self.held.iter().zip(&self.forces).enumerate() {
+        let Buffers { held, forces, passed, .. } = &mut *self.buffers;
+        for (place, (held, &force)) in held.iter().zip(&*forces).enumerate() {
             let (pull, is_passed) = match *held {
                 Held::Lower(_) => (force, false),
                 Held::Upper(_) => (-force, false),
@@ -207,24 +245,26 @@ impl<'m, 'a> Search<'m, 'a> {
             }
         }
         let Some((place, is_passed)) = worst else { return false };
-        if let Held::Kink(q) = self.held.remove(place) {
-            self.passed[q] = is_passed;
+        if let Held::Kink(q) = held.remove(place) {
+            passed[q] = is_passed;
         }
-        self.forces.remove(place);
+        forces.remove(place);
         true
     }
 
     /// Goes along the way as long as it leads up.
-    fn follow(&mut self, way: &[f64], rise: f64) {
+    fn follow(&mut self, rise: f64) {
+        self.find_marks();
+        let Buffers { passed, held: all_held, way, marks, .. } = &mut *self.buffers;
         let (mut lost, mut end) = (0.0, None);
-        for Mark { at, held, bend } in self.marks(way) {
+        for &Mark { at, held, bend } in marks.iter() {
             let left = (1.0 - at) * rise - lost;
             if left <= 0.0 {
                 break;
             }
             match held {
                 Held::Kink(q) if left > bend => {
-                    self.passed[q] = !self.passed[q];
+                    passed[q] = !passed[q];
                     lost += bend;
                 }
                 held => {
@@ -234,24 +274,27 @@ impl<'m, 'a> Search<'m, 'a> {
             }
         }
         let until = end.map_or((1.0 - lost / rise).max(0.0), |(at, _)| at);
-        self.d.iter_mut().zip(way).for_each(|(d, w)| *d += until * w);
+        self.d.iter_mut().zip(&*way).for_each(|(d, w)| *d += until * w);
         if let Some((_, held)) = end {
             match held {
                 Held::Lower(i) => self.d[i] = self.model.lower[i],
                 Held::Upper(i) => self.d[i] = self.model.upper[i],
                 Held::Kink(_) => {}
             }
-            self.held.push(held);
+            all_held.push(held);
         }
     }
 
     /// The kinks and sides on the way, in order.
-    fn marks(&self, way: &[f64]) -> Vec<Mark> {
-        let mut marks = vec![];
-        for &q in self.near.iter().filter(|q| !self.is_held(**q)) {
+    fn find_marks(&mut self) {
+        let mut marks = std::mem::take(&mut self.buffers.marks);
+        marks.clear();
+        let way = &self.buffers.way;
+        for &q in self.buffers.near.iter().filter(|q| !self.is_held(**q)) {
             let rate = dot(self.model.kinks.normal(q), way);
             let gap = self.gap(q);
-            if (if self.passed[q] { rate < 0.0 } else { rate > 0.0 }) && -gap / rate < 1.0 {
+            let is_ahead = if self.buffers.passed[q] { rate < 0.0 } else { rate > 0.0 };
+            if is_ahead && -gap / rate < 1.0 {
                 let bend = self.model.kinks.weights[q] * rate.abs();
                 marks.push(Mark { at: (-gap / rate).max(0.0), held: Held::Kink(q), bend });
             }
@@ -266,30 +309,31 @@ impl<'m, 'a> Search<'m, 'a> {
             }
         }
         marks.sort_by(|a, b| a.at.total_cmp(&b.at));
-        marks
+        self.buffers.marks = marks;
     }
 }
 
-/// Solves a small symmetric system; equations that follow from earlier ones are left out.
-fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+/// Solves a small symmetric system, row by row, in the place of its right-hand side; equations that follow
+/// from earlier ones are left out.
+fn solve(a: &mut [f64], b: &mut [f64], least: &mut Vec<f64>) {
     let n = b.len();
-    let least: Vec<f64> = (0..n).map(|i| 1e-13 * a[i][i]).collect();
-    let counts = |a: &[Vec<f64>], k: usize| a[k][k] > least[k];
+    least.clear();
+    least.extend((0..n).map(|i| 1e-13 * a[i * n + i]));
+    let counts = |a: &[f64], k: usize| a[k * n + k] > least[k];
     for k in 0..n {
-        if !counts(&a, k) {
+        if !counts(a, k) {
             continue;
         }
         for i in k + 1..n {
-            let factor = a[i][k] / a[k][k];
+            let factor = a[i * n + k] / a[k * n + k];
             for j in k + 1..n {
-                a[i][j] -= factor * a[k][j];
+                a[i * n + j] -= factor * a[k * n + j];
             }
             b[i] -= factor * b[k];
         }
     }
     for k in (0..n).rev() {
-        let rest: f64 = (k + 1..n).map(|j| a[k][j] * b[j]).sum();
-        b[k] = if counts(&a, k) { (b[k] - rest) / a[k][k] } else { 0.0 };
+        let rest: f64 = (k + 1..n).map(|j| a[k * n + j] * b[j]).sum();
+        b[k] = if counts(a, k) { (b[k] - rest) / a[k * n + k] } else { 0.0 };
     }
-    b
 }

@@ -220,6 +220,9 @@ struct Work<'a> {
     /// Derivatives in β_kj of each line, moved objective by moved objective, and in the means at x.
     by_slopes: Vec<f64>,
     by_means: Vec<f64>,
+    /// Gradients of the means of all objectives at x, one after the other, and of one utility.
+    climbs: Vec<f64>,
+    normal: Vec<f64>,
 }
 
 impl<'a> Work<'a> {
@@ -241,6 +244,8 @@ impl<'a> Work<'a> {
             envelopes: Envelopes::default(),
             by_slopes: vec![],
             by_means: vec![],
+            climbs: vec![],
+            normal: vec![],
         }
     }
 
@@ -265,23 +270,24 @@ impl<'a> Work<'a> {
     /// Where the candidate is about to become better than all that it is compared with.
     fn add_kinks(&mut self, x: &[f64], log_gain: f64, kinks: &mut Kinks) -> Result<()> {
         let prospect = self.prospect.borrow();
-        let (shared, objectives) = (self.shared, self.shared.objectives());
-        let mut slopes = vec![0.0; objectives * x.len()];
-        for (k, slope) in slopes.chunks_exact_mut(x.len()).enumerate() {
-            shared.model().objectives[k].mean_with_gradient(x, 1.0, slope)?;
-        }
+        let Self { shared, climbs, normal, .. } = self;
         let weight = (-log_gain).exp() / shared.weights.len() as f64;
         if !weight.is_finite() {
             return Ok(());
         }
-        let mut normal = vec![0.0; x.len()];
+        climbs.clear();
+        climbs.resize(shared.objectives() * x.len(), 0.0);
+        for (k, climb) in climbs.chunks_exact_mut(x.len()).enumerate() {
+            shared.model().objectives[k].mean_with_gradient(x, 1.0, climb)?;
+        }
         for (q, order) in self.orders.iter().enumerate() {
-            normal.fill(0.0);
-            for (k, slope) in slopes.chunks_exact(x.len()).enumerate() {
+            normal.clear();
+            normal.resize(x.len(), 0.0);
+            for (k, climb) in climbs.chunks_exact(x.len()).enumerate() {
                 let factor = shared.factor(q, k);
-                normal.iter_mut().zip(slope).for_each(|(n, s)| *n += factor * s);
+                normal.iter_mut().zip(climb).for_each(|(n, s)| *n += factor * s);
             }
-            kinks.add(own(shared, &prospect, q) - order.highest(), weight, &normal);
+            kinks.add(own(shared, &prospect, q) - order.highest(), weight, normal);
         }
         Ok(())
     }
