@@ -84,13 +84,25 @@ pub fn maximize(
     bounds: &Bounds,
     stopping: &Stopping,
 ) -> Result<Optimum> {
+    maximize_beside(objective, start, bounds, stopping, &[])
+}
+
+/// The same beside `tops` that are known: the climb ends where it has come to one of them, or seems to lead
+/// to a top that is lower than the highest of them. What it returns then is no top.
+pub fn maximize_beside(
+    objective: impl FnMut(&[f64], &mut [f64], &mut Kinks) -> f64,
+    start: &[f64],
+    bounds: &Bounds,
+    stopping: &Stopping,
+    tops: &[Optimum],
+) -> Result<Optimum> {
     check_shape("coordinates of the start", bounds.dim(), start.len())?;
     let start = bounds.clamp(start);
     let best = Optimum { x: start.clone(), value: f64::NEG_INFINITY, evaluations: 0 };
     let mut seen = Seen { objective, best, spare: vec![] };
     let here = seen.look(&start);
     if !here.x.is_empty() && here.is_finite() {
-        Climb::new(bounds, here).climb(&mut seen, stopping);
+        Climb::new(bounds, here).climb(&mut seen, stopping, tops);
     }
     Ok(seen.best)
 }
@@ -172,6 +184,14 @@ const PROMISING: f64 = 0.01;
 const POOR: f64 = 0.1;
 const GOOD: f64 = 0.7;
 
+/// A climb beside known tops goes on as long as so many times the gain of the last step, or of the next one
+/// as the model promises it, would make it the highest, and for its first steps in any case.
+const HOPE: f64 = 3.0;
+const TRIED: usize = 8;
+
+/// This near to a known top it has come to it.
+const ARRIVED: f64 = 1e-3;
+
 /// A climb under way.
 struct Climb<'b> {
     bounds: &'b Bounds,
@@ -190,24 +210,35 @@ impl<'b> Climb<'b> {
         Self { bounds, here, curvature, knows_size: false, radius: FIRST, buffers }
     }
 
-    fn climb<F>(&mut self, seen: &mut Seen<F>, stopping: &Stopping)
+    fn climb<F>(&mut self, seen: &mut Seen<F>, stopping: &Stopping, tops: &[Optimum])
     where
         F: FnMut(&[f64], &mut [f64], &mut Kinks) -> f64,
     {
-        let mut small = 0;
-        for _ in 0..stopping.iterations {
+        let highest = tops.iter().map(|top| top.value).fold(f64::NEG_INFINITY, f64::max);
+        let (mut small, mut gained) = (0, f64::INFINITY);
+        for round in 0..stopping.iterations {
             let little = stopping.gain * self.here.value.abs().max(1.0);
             let step = self.step(None);
             if step.gain.is_nan() || step.gain <= PROMISING * little {
                 return;
             }
-            let gained = self.advance(seen, step);
+            let hope = self.here.value + HOPE * step.gain.max(gained);
+            if (round >= TRIED && hope < highest) || tops.iter().any(|top| self.is_below(top)) {
+                return;
+            }
+            gained = self.advance(seen, step);
             // One may be an accident.
             small = if 0.0 < gained && gained < little { small + 1 } else { small };
             if small == 2 || self.radius < SHORTEST {
                 return;
             }
         }
+    }
+
+    /// Whether it has come to a top that is known.
+    fn is_below(&self, top: &Optimum) -> bool {
+        let mut sides = top.x.iter().zip(&self.here.x);
+        top.value >= self.here.value && sides.all(|(a, b)| (a - b).abs() < ARRIVED)
     }
 
     /// Takes a step if that is a gain, and learns from it in any case.

@@ -87,3 +87,24 @@ fn values_that_are_not_numbers_never_win_and_never_panic() {
     let top = maximize(point, &[], &Bounds::unit_cube(0), &tight()).unwrap();
     assert_eq!((top.value, top.evaluations), (3.0, 1));
 }
+
+#[test]
+fn a_climb_ends_at_a_top_that_is_known_and_below_one_out_of_reach() {
+    let cube = Bounds::unit_cube(2);
+    let climb = |start: &[f64], tops: &[Optimum]| {
+        maximize_beside(hill(&[0.4, 0.7], &[0.3]), start, &cube, &tight(), tops).unwrap()
+    };
+    let alone = climb(&[0.9, 0.1], &[]);
+    assert_eq!(alone, maximize(hill(&[0.4, 0.7], &[0.3]), &[0.9, 0.1], &cube, &tight()).unwrap());
+    // Not sooner than where it comes to the top.
+    let same = climb(&[0.9, 0.1], std::slice::from_ref(&alone));
+    assert!(same.evaluations < alone.evaluations, "{same:?} {alone:?}");
+    assert!((same.x[0] - 0.4).abs() < ARRIVED && (same.x[1] - 0.7).abs() < ARRIVED, "{same:?}");
+    // A lower one that lies elsewhere is in nobody's way.
+    let lower = Optimum { x: vec![0.1, 0.1], value: alone.value - 1.0, evaluations: 1 };
+    assert_eq!(climb(&[0.9, 0.1], &[lower]), alone);
+    // One that is higher by far ends a climb after its first steps.
+    let higher = Optimum { x: vec![0.1, 0.1], value: alone.value + 100.0, evaluations: 1 };
+    let given_up = climb(&[0.9, 0.1], &[higher]);
+    assert!(given_up.evaluations <= 2 * TRIED + 1 && given_up.value <= alone.value, "{given_up:?}");
+}
