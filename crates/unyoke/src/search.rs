@@ -78,10 +78,11 @@ pub(crate) fn best_of_each_option(
     acquisition: &dyn Acquisition,
     costs: &[CostModel<'_>],
     region: &Region<'_>,
-    taken: &dyn Fn(usize, &[f64]) -> bool,
+    taken: &(dyn Fn(usize, &[f64]) -> bool + Sync),
 ) -> Result<Vec<Option<Best>>> {
     let raw = region.raw_designs()?;
     (0..acquisition.options())
+        .into_par_iter()
         .map(|option| {
             let target = Target { acquisition, option, cost: &costs[option], region };
             let is_taken = |x: &[f64]| taken(option, x);

@@ -14,6 +14,7 @@ use crate::problem::{Output, Scale};
 use crate::prospect::{Prospect, Unit};
 use crate::search::Best;
 use crate::weights::DrawingOrder;
+use rayon::prelude::*;
 use unyoke_math::linalg::{Cholesky, Matrix};
 use unyoke_math::optimize::largest;
 use unyoke_math::pareto::hypervolume;
@@ -218,9 +219,12 @@ fn draw_objectives(model: &Model, points: &Points, seeds: &[u64]) -> math::Resul
         let together = joint.draw(points, DRAWS, seed)?;
         joint.objectives.iter().zip(together).for_each(|(k, values)| drawn[*k] = values);
     }
-    for (k, belief) in model.objectives.iter().enumerate().filter(|(_, b)| b.joint.is_none()) {
-        drawn[k] = draw(belief, points, seeds[k])?;
-    }
+    let alone = drawn.par_iter_mut().zip(&model.objectives).zip(seeds);
+    let alone = alone.filter(|((_, belief), _)| belief.joint.is_none());
+    alone.try_for_each(|((drawn, belief), seed)| {
+        *drawn = draw(belief, points, *seed)?;
+        Ok(())
+    })?;
     Ok(drawn)
 }
 

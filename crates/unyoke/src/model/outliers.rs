@@ -22,6 +22,7 @@ use super::suspects::{Clipped, Role, Suspects, clip, is_impossible};
 use super::{Observed, Row};
 use crate::config::{Config, Outliers};
 use crate::remembered::Fits;
+use rayon::prelude::*;
 use unyoke_math::{Points, Result};
 
 /// The models of all outputs, their outliers handled as the settings say.
@@ -30,7 +31,7 @@ pub(super) fn drafts(
     config: &Config,
     fits: &Fits,
 ) -> Result<Vec<Draft>> {
-    let drafts = observed.iter().map(|one| draft(one, config, fits, Clipping::Allowed));
+    let drafts = observed.par_iter().map(|one| draft(one, config, fits, Clipping::Allowed));
     let mut drafts: Vec<Draft> = drafts.collect::<Result<_>>()?;
     // Decided for all before any is fitted again: the order of the outputs must not matter.
     let prices = (0..drafts.len()).map(|k| is_price(k, observed, &drafts));

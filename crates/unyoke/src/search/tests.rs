@@ -216,7 +216,11 @@ fn history(cost: impl Into<Cost>) -> History {
 }
 
 /// The best design of the hill for a cost, within the limits of a space.
-fn top_of_hill(space: &Space, cost: &CostModel<'_>, taken: &dyn Fn(usize, &[f64]) -> bool) -> Best {
+fn top_of_hill(
+    space: &Space,
+    cost: &CostModel<'_>,
+    taken: &(dyn Fn(usize, &[f64]) -> bool + Sync),
+) -> Best {
     let none = Points::new(2);
     let search = Search { raw: 32, restarts: 4, iterations: 50 };
     let region = Region { space, search, promising: &none, best: &none, seed: 1 };
