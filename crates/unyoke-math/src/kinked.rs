@@ -34,6 +34,7 @@ impl Kinks {
     }
 
     /// Adds −`weight` · max(0, `gap`), where `normal` is the gradient of the gap.
+    #[inline]
     pub fn add(&mut self, gap: f64, weight: f64, normal: &[f64]) {
         // −w max(0, c) = −w c − w max(0, −c): a kink that was passed is one that lies ahead on the way back.
         // So no large number has to be added to the gradient and taken off again.

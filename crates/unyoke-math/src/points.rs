@@ -58,31 +58,37 @@ impl Points {
     }
 
     /// Coordinates per point.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
     /// Number of points.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no points.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Point number `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.coords[i * self.dim..(i + 1) * self.dim]
     }
 
     /// Point number `i`, to write to.
+    #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.coords[i * self.dim..(i + 1) * self.dim]
     }
 
     /// The points in order.
+    #[inline]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> + Clone {
         (0..self.len).map(|i| self.row(i))
     }
@@ -94,6 +100,7 @@ impl Points {
     }
 
     /// The whole buffer, point after point.
+    #[inline]
     pub fn as_flat(&self) -> &[f64] {
         &self.coords
     }
