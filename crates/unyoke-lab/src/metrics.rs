@@ -13,7 +13,7 @@ use unyoke_math::pareto::hypervolume;
 /// maximised.
 #[derive(Debug, Clone)]
 pub struct Recommendation {
-    /// Predicted objective values of each design.
+    /// Predicted objective values of each design, by which decision makers choose.
     pub predicted: Points,
     /// What each design is truly worth in each objective: the true values, or less where it breaks a
     /// constraint (see [`Target::worth`]).
@@ -37,7 +37,7 @@ impl Recommendation {
         target: &Target,
         expected: Vec<Expectation>,
     ) -> Result<Self> {
-        Self::of(instance, target, expected.iter().map(|one| (&one.design, one.means.clone())))
+        Self::of(instance, target, expected.iter().map(|one| (&one.design, one.choices.clone())))
     }
 
     /// Designs with the expected values of all objectives in their own units.

@@ -75,6 +75,10 @@ pub struct Config {
     // Studies begun before it could be go on as they were.
     #[serde(default = "BestPossible::of_earlier_studies")]
     pub best_possible: BestPossible,
+    /// By what designs are chosen from the front for whoever weighs objectives.
+    // Studies begun before there was a choice go on as they were.
+    #[serde(default = "Recommendations::of_earlier_studies")]
+    pub recommendations: Recommendations,
     /// Designs among which the best one is imagined to be chosen after an evaluation.
     pub discretisation: Discretisation,
     /// Effort of maximising the acquisition function.
@@ -107,6 +111,7 @@ impl Default for Config {
             pending: Pending::default(),
             outliers: Outliers::default(),
             best_possible: BestPossible::default(),
+            recommendations: Recommendations::default(),
             discretisation: Discretisation::default(),
             search: Search::default(),
             front: FrontSearch::default(),
@@ -131,6 +136,7 @@ impl Config {
             pending: Pending::Expected,
             outliers: Outliers::Kept,
             best_possible: BestPossible::Ignored,
+            recommendations: Recommendations::Expected,
             discretisation: Discretisation::Grid { per_input: 11 },
             front: FrontSearch { population: 1000, generations: 100 },
             ..Self::default()
@@ -811,6 +817,26 @@ pub enum BestPossible {
 impl BestPossible {
     fn of_earlier_studies() -> Self {
         Self::Ignored
+    }
+}
+
+/// By what designs are chosen from the front for whoever weighs objectives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recommendations {
+    /// By values that are reached with a probability of 0.7: of designs that promise about the same, the one
+    /// of which more is known; see `docs/recommendation.md`. Which designs are on the front is decided by
+    /// what is expected, and so are choices by utilities that are not linear: these shun what is uncertain
+    /// by themselves.
+    #[default]
+    Steady,
+    /// By what is expected, as published.
+    Expected,
+}
+
+impl Recommendations {
+    fn of_earlier_studies() -> Self {
+        Self::Expected
     }
 }
 

@@ -47,8 +47,8 @@ mod cases;
 
 pub use config::{
     Algorithm, BestPossible, Config, Correlations, Deterministic, Discretisation, Failures,
-    FrontSearch, Initial, LengthscalePrior, Lengthscales, Outliers, Pending, Preference, Search,
-    Units, Utility, Wishes,
+    FrontSearch, Initial, LengthscalePrior, Lengthscales, Outliers, Pending, Preference,
+    Recommendations, Search, Units, Utility, Wishes,
 };
 pub use design::{Design, Value};
 pub use error::{Error, JournalError, Mistake, Result, near};

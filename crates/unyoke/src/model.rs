@@ -112,6 +112,8 @@ pub(crate) struct Model {
     doubts: Vec<f64>,
     /// How pessimistically designs are compared; by what is expected of them where there is none.
     pub(crate) caution: Option<Caution>,
+    /// The same where designs of a front are chosen by it, but the front is not.
+    pub(crate) steadiness: Option<Caution>,
 }
 
 /// How pessimistically designs are compared.
@@ -127,6 +129,11 @@ impl Caution {
     /// Values that are reached with this probability, from 0.5 up, and designs that are feasible with it.
     pub(crate) fn at(quantile: f64) -> Self {
         Self { deviations: normal::quantile(quantile), likely: quantile }
+    }
+
+    /// What recommendations go by that are not to change with every value.
+    pub(crate) fn steady() -> Self {
+        Self { deviations: normal::quantile(STEADY), likely: LIKELY }
     }
 }
 
@@ -470,6 +477,11 @@ impl Model {
         }
     }
 
+    /// What designs are chosen from a front by, where that is not what is expected.
+    pub(crate) fn steadily_expected(&self, points: &Points) -> Result<Option<Expected>> {
+        self.steadiness.map(|caution| self.feared(points, caution)).transpose()
+    }
+
     /// The same, every objective so much worse that this is unlikely to be too little.
     pub(crate) fn feared(&self, points: &Points, caution: Caution) -> Result<Expected> {
         let mut expected = self.plainly_expected(points)?;
@@ -690,6 +702,10 @@ impl Expected {
         worths
     }
 }
+
+/// Values are reached with this probability that recommended designs are chosen by. From 0.7 to 0.8 decision
+/// makers lose least, above it more in early recommendations (docs/recommendation.md).
+const STEADY: f64 = 0.7;
 
 /// A design is recommended if it is at least this likely to be feasible.
 const LIKELY: f64 = 0.5;

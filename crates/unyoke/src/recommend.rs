@@ -75,6 +75,11 @@ pub struct Expectation {
     pub design: Design,
     /// What is expected of each objective, in its own units.
     pub means: Vec<f64>,
+    /// What decision makers go by when they choose among designs, by [`Config::recommendations`]: the same,
+    /// or less.
+    ///
+    /// [`Config::recommendations`]: crate::Config::recommendations
+    pub choices: Vec<f64>,
 }
 
 /// An output at a design: what is expected, and what was measured.
@@ -306,6 +311,8 @@ const CERTAIN: f64 = 0.95;
 pub(crate) struct Candidates {
     designs: Points,
     expected: Expected,
+    /// What they are chosen by, where that is not what is expected.
+    steady: Option<Expected>,
     /// What each is worth in each objective.
     worths: Points,
     /// The first so many were measured.
@@ -331,6 +338,10 @@ impl Candidates {
             designs.push(x)?;
         }
         let expected = known.select(&best).and(model.expected(&found)?)?;
+        let mut steady = model.steadily_expected(&designs)?;
+        for (i, place) in best.iter().enumerate() {
+            steady.iter_mut().for_each(|steady| steady.settle(i, &measured.values[*place]));
+        }
         let worths = expected.worths(model);
         let is_found = |i: &usize| *i >= best.len();
         let front = non_dominated(&worths)?.into_iter().filter(is_found);
@@ -341,14 +352,20 @@ impl Candidates {
         Ok(Self {
             designs: designs.select(&kept),
             expected: expected.select(&kept),
+            steady: steady.map(|steady| steady.select(&kept)),
             worths: worths.select(&kept),
             measured: kept.iter().filter(|i| **i < best.len()).count(),
         })
     }
 
-    /// The value of each to a decision maker.
+    /// The value of each to a decision maker, by which one is chosen.
     pub(crate) fn utilities(&self, model: &Model, weights: &[f64]) -> Vec<f64> {
-        self.expected.utilities(model, weights)
+        self.steady.as_ref().unwrap_or(&self.expected).utilities(model, weights)
+    }
+
+    /// Standardised values of the objectives that designs are chosen by, a row per design.
+    pub(crate) fn choices(&self) -> &Points {
+        &self.steady.as_ref().unwrap_or(&self.expected).means
     }
 
     /// Standardised means of the objectives, a row per design.
@@ -376,12 +393,13 @@ impl Candidates {
         Self {
             designs: self.designs.select(&chosen),
             expected: self.expected.select(&chosen),
+            steady: self.steady.map(|steady| steady.select(&chosen)),
             worths: self.worths.select(&chosen),
             measured: chosen.iter().filter(|i| **i < self.measured).count(),
         }
     }
 
-    /// A row for each design with its value to each decision maker.
+    /// A row for each design with its expected value to each decision maker.
     pub(crate) fn all_utilities(&self, model: &Model, weights: &Points) -> Points {
         if model.worth.is_none() {
             return model.weigh_all(weights, &self.worths);

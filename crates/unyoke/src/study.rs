@@ -917,8 +917,9 @@ impl<J: Journal> Study<J> {
         self.engine().measured_front()
     }
 
-    /// The design with the best expected weighted sum of objectives; no point of
-    /// [`Study::front`] is expected to be better.
+    /// The best design for whoever weighs objectives like this: no point of [`Study::front`] has a better
+    /// weighted sum of the values that are reached with a probability of 0.7, or, by
+    /// [`Config::recommendations`], of expected values.
     ///
     /// Weights count in the units of [`Config::units`]; only their proportions matter.
     pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {

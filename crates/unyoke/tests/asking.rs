@@ -8,7 +8,7 @@ use unyoke::{
     Algorithm, BestPossible, Config, Correlations, Design, Deterministic, Discretisation, Event,
     Failures, FrontSearch, GammaPrior, Initial, Journal, KnownHyper, LengthscalePrior,
     Lengthscales, Measurement, MemoryJournal, Noise, Outliers, Output, Parameter, Pending,
-    Preference, Priors, Problem, Scale, Search, Study, Units, Utility,
+    Preference, Priors, Problem, Recommendations, Scale, Search, Study, Units, Utility,
 };
 
 /// Asks of a study, of which the first few need no model.
@@ -195,6 +195,7 @@ fn config(objectives: usize) -> impl Strategy<Value = Config> {
                 pending: Pending::Fantasies(3),
                 outliers: Outliers::Handled,
                 best_possible: BestPossible::Learned,
+                recommendations: Recommendations::Steady,
                 discretisation,
                 search,
                 front,

@@ -1,7 +1,9 @@
 //! What decision makers lose who choose from the points of a front rather than among all designs.
 #![allow(clippy::unwrap_used)]
 
-use unyoke::{Config, Correlations, Design, FrontPoint, LengthscalePrior, Problem, Study};
+use unyoke::{
+    Config, Correlations, Design, FrontPoint, LengthscalePrior, Problem, Recommendations, Study,
+};
 use unyoke_math::Points;
 use unyoke_math::pareto::hypervolume;
 
@@ -20,8 +22,10 @@ fn informed<const D: usize, const M: usize>(
     let parameters =
         (0..D).fold(Problem::builder(), |b, d| b.continuous(format!("x{d}"), 0.0, 1.0));
     let problem = (0..M).fold(parameters, |b, m| b.minimise(format!("f{m}"), 1.0));
-    // What is lost depends on the front: it is that of models which stay as they are.
+    // What is lost depends on the front: it is that of models which stay as they are. It is compared by what
+    // is expected, and so are choices.
     let config = Config {
+        recommendations: Recommendations::Expected,
         lengthscale_prior: LengthscalePrior::Separate,
         correlations: Correlations::Ignored,
         ..Config::default()
@@ -186,4 +190,88 @@ fn a_screened_set_is_as_large_as_one_of_a_hundred_generations() {
     let reference = [low(0) - 0.1, low(1) - 0.1];
     let [long, screened] = [&long, &screened].map(|set| hypervolume(set, &reference).unwrap());
     assert!(screened > (1.0 - 2e-4) * long, "{screened} {long}");
+}
+
+/// Some values of two objectives, the second of them at few designs, so that much is uncertain.
+fn uncertain(recommendations: Recommendations) -> Study {
+    let builder = (0..2).fold(Problem::builder(), |b, d| b.continuous(format!("x{d}"), 0.0, 1.0));
+    let problem = builder.minimise("f", 1.0).maximise("g", 10.0).build().unwrap();
+    let config = Config { recommendations, ..Config::default() };
+    let mut study = Study::with_config(problem, config, 3).unwrap();
+    for i in 0..24 {
+        let x: [f64; 2] = spread(i);
+        let design = Design::new().with("x0", x[0]).with("x1", x[1]);
+        study.tell_result(design.clone(), "f", waves(x, 0)).unwrap();
+        if i < 9 {
+            study.tell_result(design, "g", waves(x, 1)).unwrap();
+        }
+    }
+    study
+}
+
+/// Φ⁻¹(0.7).
+const STEADY: f64 = 0.524_400_512_708_041;
+
+#[test]
+fn whoever_weighs_objectives_gets_what_is_reached_with_a_probability_of_seven_tenths() {
+    let [steady, expected] = [Recommendations::Steady, Recommendations::Expected].map(uncertain);
+    let front = steady.front(usize::MAX).unwrap();
+    assert_eq!(front, expected.front(usize::MAX).unwrap());
+    let unit = |k: usize| {
+        let values = steady.evaluations().iter().filter_map(|e| e.reading(k)).map(|r| r.value);
+        let values: Vec<f64> = values.collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+        (square / (values.len() - 1) as f64).sqrt()
+    };
+    let units = [unit(0), unit(1)];
+    // f is minimised, g maximised.
+    let utility = |point: &FrontPoint, weight: f64, deviations: f64| {
+        let [f, g] = [&point.outputs[0], &point.outputs[1]];
+        -weight * (f.mean + deviations * f.sd) / units[0]
+            + (1.0 - weight) * (g.mean - deviations * g.sd) / units[1]
+    };
+    let mut differ = 0;
+    for weight in [0.1, 0.3, 0.5, 0.7, 0.9] {
+        let best = |deviations: f64| {
+            let all = front.points.iter().map(|point| utility(point, weight, deviations));
+            all.fold(f64::NEG_INFINITY, f64::max)
+        };
+        let sure = steady.best_for(&[weight, 1.0 - weight]).unwrap();
+        let hoped = expected.best_for(&[weight, 1.0 - weight]).unwrap();
+        assert!(utility(&sure, weight, STEADY) > best(STEADY) - 1e-9, "{weight}: {sure:?}");
+        assert!(utility(&hoped, weight, 0.0) > best(0.0) - 1e-6, "{weight}: {hoped:?}");
+        assert!(utility(&sure, weight, 0.0) <= utility(&hoped, weight, 0.0) + 1e-9);
+        differ += usize::from(sure.design != hoped.design);
+    }
+    assert!(differ > 0, "nothing here depends on it");
+}
+
+#[test]
+fn choices_are_told_beside_what_is_expected_and_searches_do_not_depend_on_them() {
+    let [steady, expected] = [Recommendations::Steady, Recommendations::Expected].map(uncertain);
+    assert_eq!(steady.suggest().unwrap(), expected.suggest().unwrap());
+    let told = expected.predicted_means(30).unwrap();
+    assert!(told.iter().all(|one| one.choices == one.means));
+    let told = steady.predicted_means(30).unwrap();
+    assert_eq!(told.len(), 30);
+    for one in told {
+        let outputs = steady.forecast(&one.design).unwrap().outputs;
+        for (k, worse) in [(0, 1.0), (1, -1.0)] {
+            // Deviations at recommended designs count twice.
+            let choice = one.means[k] + worse * 2.0 * STEADY * outputs[k].sd;
+            let close = 1e-9 * (1.0 + one.means[k].abs());
+            assert!((one.choices[k] - choice).abs() < close, "{one:?} {:?}", outputs[k]);
+        }
+    }
+}
+
+#[test]
+fn studies_begun_before_there_was_a_choice_and_the_published_experiment_go_by_what_is_expected() {
+    assert_eq!(Config::default().recommendations, Recommendations::Steady);
+    assert_eq!(Config::paper().recommendations, Recommendations::Expected);
+    let mut written = serde_json::to_value(Config::default()).unwrap();
+    assert!(written.as_object_mut().unwrap().remove("recommendations").is_some());
+    let earlier: Config = serde_json::from_value(written).unwrap();
+    assert_eq!(earlier.recommendations, Recommendations::Expected);
 }

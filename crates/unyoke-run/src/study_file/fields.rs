@@ -34,6 +34,7 @@ pub(super) const ENGINE: &[&str] = &[
     "pending",
     "outliers",
     "best_possible",
+    "recommendations",
     "discretisation",
     "search",
     "front",

@@ -107,6 +107,9 @@ impl StudyFile {
         if !is_named("best_possible") {
             config.best_possible = begun.best_possible;
         }
+        if !is_named("recommendations") {
+            config.recommendations = begun.recommendations;
+        }
         config
     }
 }

@@ -271,6 +271,7 @@ fn engine(config: &mut Config, root: &Table<'_>, names: &Names<'_>, found: &mut 
     set(&mut config.pending, said("pending").and_then(|entry| entry.parse(found)));
     set(&mut config.outliers, said("outliers").and_then(|entry| entry.parse(found)));
     set(&mut config.best_possible, said("best_possible").and_then(|entry| entry.parse(found)));
+    set(&mut config.recommendations, said("recommendations").and_then(|entry| entry.parse(found)));
     set(&mut config.discretisation, said("discretisation").and_then(|entry| entry.parse(found)));
     set(&mut config.search, said("search").and_then(|entry| entry.parse(found)));
     set(&mut config.front, said("front").and_then(|entry| entry.parse(found)));

@@ -2,6 +2,7 @@
 
 use super::modelling::REFERENCE_DESIGNS;
 use super::{Basis, Engine};
+use crate::config::Recommendations;
 use crate::design::Design;
 use crate::discretise::{self, best_utility};
 use crate::error::{Error, Result};
@@ -46,18 +47,22 @@ impl Engine<'_> {
         let (candidates, weights) = self.predicted_set(&model)?;
         let set = candidates.recommended(&model, &weights, count);
         let outputs: Vec<usize> = self.problem().objectives().map(|(k, _)| k).collect();
-        let expectation = |(x, means): (&[f64], &[f64])| {
-            let mean = |(k, mean): (&usize, &f64)| {
+        let expectation = |((x, means), choices): ((&[f64], &[f64]), &[f64])| {
+            let own = |(k, value): (&usize, &f64)| {
                 let belief = model.belief(*k);
                 // Not by way of standardised values, which would round it.
                 let known = belief.known.as_ref().and_then(|known| known.at(x));
-                let value = known.unwrap_or_else(|| belief.map.restore(*mean));
+                let value = known.unwrap_or_else(|| belief.map.restore(*value));
                 self.history.space.to_user(*k, value)
             };
-            let means = outputs.iter().zip(means).map(mean).collect();
-            Expectation { design: self.history.space.decode(x), means }
+            Expectation {
+                design: self.history.space.decode(x),
+                means: outputs.iter().zip(means).map(own).collect(),
+                choices: outputs.iter().zip(choices).map(own).collect(),
+            }
         };
-        Ok(set.designs().rows().zip(set.means().rows()).map(expectation).collect())
+        let rows = set.designs().rows().zip(set.means().rows()).zip(set.choices().rows());
+        Ok(rows.map(expectation).collect())
     }
 
     /// The predicted Pareto set, no measured designs added, and the weights to choose from it by.
@@ -104,7 +109,11 @@ impl Engine<'_> {
             (Some(best), None) => {
                 let top = best_utility(&self.history.space, &model, &lambda, designs.row(best))?;
                 let here = Points::from_rows(top.len(), [&top])?;
-                match model.utilities(&lambda, &here)?[0] > values[best] {
+                let worth = match model.steadily_expected(&here)? {
+                    Some(expected) => expected.utilities(&model, &lambda)[0],
+                    None => model.utilities(&lambda, &here)?[0],
+                };
+                match worth > values[best] {
                     true => self.canonical(&top),
                     false => designs.row(best).to_vec(),
                 }
@@ -130,6 +139,10 @@ impl Engine<'_> {
         let caution = quantile.map(caution).transpose()?;
         let mut model = self.forecaster()?;
         model.doubt_selection();
+        // Utilities that are not linear shun what is uncertain by themselves.
+        let is_steady = self.config().recommendations == Recommendations::Steady;
+        let is_wanted = is_steady && caution.is_none() && model.worth.is_none();
+        model.steadiness = is_wanted.then(Caution::steady);
         model.caution = caution;
         Ok(model)
     }
