@@ -441,9 +441,11 @@ class Study:
         return list(json.loads(self._handle.measured_front())["points"])
 
     def best(self, weights: Mapping[str, float]) -> Point:
-        """The design with the best expected weighted sum of the objectives.
+        """The best design of the front for these weights of the objectives.
 
-        Only proportions of weights count; an objective that is left out has none.
+        Designs are compared by values that are reached with a probability of 0.7: of those that
+        promise about the same, it is the one of which more is known (docs/recommendation.md). Only
+        proportions of weights count; an objective that is left out has none.
         """
         said = mapping(weights, "weights")
         objectives = list(self.problem.objectives)
