@@ -111,7 +111,10 @@ impl Comparison {
     /// Reads what is finished of a suite. Algorithms that do not take part have the runs of the record.
     pub fn read(suite: &Suite, against: Method, record: &Record) -> Result<Self> {
         if !suite.methods.contains(&against) {
-            let reason = format!("{} is not among the algorithms", against.name());
+            let reason = format!(
+                "{} is not among the algorithms: add it, or name one of them",
+                against.name()
+            );
             return Err(Error::Setting { what: "against", reason });
         }
         let problems = suite.problems.iter().map(|name| Compared::read(suite, name, record));
