@@ -443,9 +443,10 @@ class Study:
     def best(self, weights: Mapping[str, float]) -> Point:
         """The best design of the front for these weights of the objectives.
 
-        Designs are compared by values that are reached with a probability of 0.7: of those that
-        promise about the same, it is the one of which more is known (docs/recommendation.md). Only
-        proportions of weights count; an objective that is left out has none.
+        From three parameters on designs are compared by values that are reached with a probability
+        of 0.7: of those that promise about the same, it is the one of which more is known
+        (docs/recommendation.md). Only proportions of weights count; an objective that is left out
+        has none.
         """
         said = mapping(weights, "weights")
         objectives = list(self.problem.objectives)

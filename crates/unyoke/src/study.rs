@@ -918,8 +918,8 @@ impl<J: Journal> Study<J> {
     }
 
     /// The best design for whoever weighs objectives like this: no point of [`Study::front`] has a better
-    /// weighted sum of the values that are reached with a probability of 0.7, or, by
-    /// [`Config::recommendations`], of expected values.
+    /// weighted sum of the values that are reached with a probability of 0.7 or, with less than three
+    /// parameters and by [`Config::recommendations`], of expected values.
     ///
     /// Weights count in the units of [`Config::units`]; only their proportions matter.
     pub fn best_for(&self, weights: &[f64]) -> Result<FrontPoint> {

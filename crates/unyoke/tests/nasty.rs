@@ -10,8 +10,7 @@ mod studies;
 use studies::*;
 use unyoke::{
     Algorithm, Config, Design, Direction, Error, Event, Journal, KnownHyper, MemoryJournal,
-    ModelNote, Note, Origin, Output, Preference, Problem, Recommendations, Record, Status, Study,
-    Suggestion,
+    ModelNote, Note, Origin, Output, Preference, Problem, Record, Status, Study, Suggestion,
 };
 
 /// Whether a suggestion has this to say about the model of an output.
@@ -414,12 +413,9 @@ fn case_33_two_thousand_designs_that_do_not_dominate_each_other() {
 
 #[test]
 fn case_34_a_constant_objective_leaves_the_trade_off_as_it_is() {
-    // A steady choice is one of the designs of a front, an expected one is climbed to.
-    let recommendations = Recommendations::Expected;
-    let config = || Config { recommendations, ..no_initial_design() };
-    let mut study = Study::with_config(two_objectives(), config(), 0).unwrap();
+    let mut study = modelled(two_objectives());
     let problem = plane().maximise("f", 1.0).minimise("g", 10.0).maximise("h", 1.0);
-    let mut more = Study::with_config(problem.build().unwrap(), config(), 0).unwrap();
+    let mut more = modelled(problem.build().unwrap());
     for study in [&mut study, &mut more] {
         import(study, "f", 20, f);
         import(study, "g", 20, g);

@@ -193,14 +193,14 @@ fn a_screened_set_is_as_large_as_one_of_a_hundred_generations() {
 }
 
 /// Some values of two objectives, the second of them at few designs, so that much is uncertain.
-fn uncertain(recommendations: Recommendations) -> Study {
-    let builder = (0..2).fold(Problem::builder(), |b, d| b.continuous(format!("x{d}"), 0.0, 1.0));
+fn uncertain<const D: usize>(recommendations: Recommendations) -> Study {
+    let builder = (0..D).fold(Problem::builder(), |b, d| b.continuous(format!("x{d}"), 0.0, 1.0));
     let problem = builder.minimise("f", 1.0).maximise("g", 10.0).build().unwrap();
     let config = Config { recommendations, ..Config::default() };
     let mut study = Study::with_config(problem, config, 3).unwrap();
     for i in 0..24 {
-        let x: [f64; 2] = spread(i);
-        let design = Design::new().with("x0", x[0]).with("x1", x[1]);
+        let x: [f64; D] = spread(i);
+        let design: Design = (0..D).map(|d| (format!("x{d}"), x[d].into())).collect();
         study.tell_result(design.clone(), "f", waves(x, 0)).unwrap();
         if i < 9 {
             study.tell_result(design, "g", waves(x, 1)).unwrap();
@@ -214,7 +214,8 @@ const STEADY: f64 = 0.524_400_512_708_041;
 
 #[test]
 fn whoever_weighs_objectives_gets_what_is_reached_with_a_probability_of_seven_tenths() {
-    let [steady, expected] = [Recommendations::Steady, Recommendations::Expected].map(uncertain);
+    let [steady, expected] =
+        [Recommendations::Steady, Recommendations::Expected].map(uncertain::<3>);
     let front = steady.front(usize::MAX).unwrap();
     assert_eq!(front, expected.front(usize::MAX).unwrap());
     let unit = |k: usize| {
@@ -249,7 +250,8 @@ fn whoever_weighs_objectives_gets_what_is_reached_with_a_probability_of_seven_te
 
 #[test]
 fn choices_are_told_beside_what_is_expected_and_searches_do_not_depend_on_them() {
-    let [steady, expected] = [Recommendations::Steady, Recommendations::Expected].map(uncertain);
+    let [steady, expected] =
+        [Recommendations::Steady, Recommendations::Expected].map(uncertain::<3>);
     assert_eq!(steady.suggest().unwrap(), expected.suggest().unwrap());
     let told = expected.predicted_means(30).unwrap();
     assert!(told.iter().all(|one| one.choices == one.means));
@@ -264,6 +266,15 @@ fn choices_are_told_beside_what_is_expected_and_searches_do_not_depend_on_them()
             assert!((one.choices[k] - choice).abs() < close, "{one:?} {:?}", outputs[k]);
         }
     }
+}
+
+#[test]
+fn with_less_than_three_parameters_choices_go_by_what_is_expected() {
+    let [steady, expected] =
+        [Recommendations::Steady, Recommendations::Expected].map(uncertain::<2>);
+    assert_eq!(steady.predicted_means(30).unwrap(), expected.predicted_means(30).unwrap());
+    let weights = [0.5, 0.5];
+    assert_eq!(steady.best_for(&weights).unwrap(), expected.best_for(&weights).unwrap());
 }
 
 #[test]

@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     /// At most so many designs [default: 20].
     #[arg(long)]
     points: Option<std::num::NonZeroUsize>,
-    /// Weights of the objectives, in the order of the study file: shows the best design for them, by
-    /// values that are reached with a probability of 0.7.
+    /// Weights of the objectives, in the order of the study file: shows the best design for them,
+    /// from three parameters on by values that are reached with a probability of 0.7.
     #[arg(long, value_delimiter = ',', value_name = "WEIGHTS")]
     weights: Option<Vec<f64>>,
     /// Rank designs by the values that they reach with this probability, from 0.5 to below 1 [0.9 if none is

@@ -23,6 +23,10 @@ use unyoke_math::data::Standardizer;
 use unyoke_math::gp::Prediction;
 use unyoke_math::optimize::largest;
 
+/// With fewer parameters choices go by what is expected: models soon know all of the space, and caution keeps
+/// early choices away from what is new (docs/recommendation.md).
+const STEADY_PARAMETERS: usize = 3;
+
 /// So many standard deviations to each side hold nine of ten normal values.
 const NINE_OF_TEN: f64 = 1.644_853_626_951_472_2;
 
@@ -140,7 +144,8 @@ impl Engine<'_> {
         let mut model = self.forecaster()?;
         model.doubt_selection();
         // Utilities that are not linear shun what is uncertain by themselves.
-        let is_steady = self.config().recommendations == Recommendations::Steady;
+        let is_steady = self.config().recommendations == Recommendations::Steady
+            && self.problem().parameters.len() >= STEADY_PARAMETERS;
         let is_wanted = is_steady && caution.is_none() && model.worth.is_none();
         model.steadiness = is_wanted.then(Caution::steady);
         model.caution = caution;
