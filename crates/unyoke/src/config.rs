@@ -825,9 +825,9 @@ impl BestPossible {
 #[serde(rename_all = "snake_case")]
 pub enum Recommendations {
     /// From three parameters on by values that are reached with a probability of 0.7: of designs that promise
-    /// about the same, the one of which more is known; see `docs/recommendation.md`. Which designs are on the front is decided by
-    /// what is expected, and so are choices by utilities that are not linear: these shun what is uncertain
-    /// by themselves.
+    /// about the same, the one of which more is known; see `docs/recommendation.md`. Which designs are on
+    /// the front is decided by what is expected, and so are choices by utilities that are not linear: these
+    /// shun what is uncertain by themselves.
     #[default]
     Steady,
     /// By what is expected, as published.

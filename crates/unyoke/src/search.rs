@@ -302,8 +302,9 @@ impl Target<'_> {
         add_far(raw, values, restarts / 2, &mut starts);
         let (first, second) = starts.split_at(FIRST.min(starts.len()));
         let wave = |starts: &[usize], tops: &[Optimum]| -> Result<Vec<Optimum>> {
+            let free = self.region.space.continuous();
             let climb =
-                |&i: &usize| self.climb_along(raw.row(i), self.region.space.continuous(), tops);
+                |&i: &usize| self.improve_discrete(self.climb_along(raw.row(i), free, tops)?);
             starts.par_iter().map(climb).collect()
         };
         let mut tops = wave(first, &[])?;

@@ -319,6 +319,38 @@ fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
     assert!(wins >= 20, "{wins} {gains:?}");
 }
 
+#[test]
+fn climbs_that_know_the_kinks_change_discrete_parameters_too() {
+    let problem = Problem::builder().continuous("x", 0.0, 1.0).integer("n", 0, 6);
+    let space = Space::new(&problem.maximise("f", 1.0).maximise("g", 1.0).build().unwrap());
+    let search = Search { raw: 24, restarts: 4, iterations: 60 };
+    let (mut rng, mut moved) = (Rng::new(6, 0), 0);
+    for round in 0..12 {
+        let model = random_surrogate(&mut rng);
+        let [weights, set, ..] = step(&model, Discretisation::Auto, round);
+        let acquisition = CMokg::one_by_one(Scalarised::new(&model, &set, &weights).unwrap());
+        let none = Points::new(2);
+        let region = Region { space: &space, search, promising: &none, best: &none, seed: round };
+        let raw = region.raw_designs().unwrap();
+        let cost = CostModel::constant(1.0);
+        for option in 0..2 {
+            let target = Target { acquisition: &acquisition, option, cost: &cost, region: &region };
+            assert!(target.is_kinked());
+            let starts = apart(&raw, &target.raw_values(&raw), search.restarts);
+            let levels: Vec<f64> = starts.iter().map(|i| raw.row(*i)[1]).collect();
+            let mut value = acquisition.evaluator(option);
+            for top in target.climb_from_best(&raw, &target.raw_values(&raw)).unwrap() {
+                let neighbours = space.neighbours(&top.x);
+                assert!(!neighbours.is_empty());
+                let best = neighbours.iter().map(|x| value(x, None)).fold(f64::MIN, f64::max);
+                assert!(best <= top.value, "{option} {top:?} {best}");
+                moved += usize::from(!levels.contains(&top.x[1]));
+            }
+        }
+    }
+    assert!(moved > 0, "no climb went to another level");
+}
+
 /// What was found before raw designs were screened together: a row per model, the default set first.
 const FOUND: &str = include_str!("found.txt");
 
