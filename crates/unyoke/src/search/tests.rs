@@ -278,43 +278,56 @@ fn a_top_beyond_the_limits_is_approached_as_far_as_they_allow() {
     }
 }
 
-#[test]
-fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
-    let problem = Problem::builder().integer("n", 1, 1000).stepped("t", 0.0, 100.0, 0.1);
-    let space = Space::new(&problem.maximise("f", 1.0).maximise("g", 1.0).build().unwrap());
-    let search = Search { raw: 64, restarts: 4, iterations: 60 };
-    let (mut rng, mut wins, mut gains) = (Rng::new(5, 0), 0, vec![]);
+/// Searches of C-MOKG with either measurement in `space`, on twelve random models: what is maximised, from
+/// which raw designs.
+fn on_random_models(
+    space: &Space,
+    search: Search,
+    seed: u64,
+    mut look: impl FnMut(&Target, &Points),
+) {
+    let mut rng = Rng::new(seed, 0);
     for round in 0..12 {
         let model = random_surrogate(&mut rng);
         let [weights, set, ..] = step(&model, Discretisation::Auto, round);
         let acquisition = CMokg::one_by_one(Scalarised::new(&model, &set, &weights).unwrap());
         let none = Points::new(2);
-        let region = Region { space: &space, search, promising: &none, best: &none, seed: round };
+        let region = Region { space, search, promising: &none, best: &none, seed: round };
         let raw = region.raw_designs().unwrap();
         let cost = CostModel::constant(1.0);
         for option in 0..2 {
             let target = Target { acquisition: &acquisition, option, cost: &cost, region: &region };
-            let values = target.raw_values(&raw);
-            let climbed = target.climb_from_best(&raw, &values).unwrap();
-            for Optimum { x, value, .. } in &climbed {
-                let mut valid = x.clone();
-                space.snap(&mut valid);
-                assert_eq!((x, acquisition.evaluator(option)(x, None)), (&valid, *value));
-            }
-            // What neighbours alone reach from the same starts.
-            let held = apart(&raw, &values, search.restarts).into_iter().map(|i| {
-                let start = Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
-                target.improve_discrete(start).unwrap()
-            });
-            let top = |found: Vec<Optimum>| {
-                found.iter().map(|o| o.value).fold(f64::NEG_INFINITY, f64::max)
-            };
-            let gain = top(climbed) - top(held.collect());
-            assert!(gain > -0.01, "{gain}");
-            wins += usize::from(gain > 1e-9);
-            gains.push(gain);
+            look(&target, &raw);
         }
     }
+}
+
+#[test]
+fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
+    let problem = Problem::builder().integer("n", 1, 1000).stepped("t", 0.0, 100.0, 0.1);
+    let space = Space::new(&problem.maximise("f", 1.0).maximise("g", 1.0).build().unwrap());
+    let search = Search { raw: 64, restarts: 4, iterations: 60 };
+    let (mut wins, mut gains) = (0, vec![]);
+    on_random_models(&space, search, 5, |target, raw| {
+        let values = target.raw_values(raw);
+        let climbed = target.climb_from_best(raw, &values).unwrap();
+        for Optimum { x, value, .. } in &climbed {
+            let mut valid = x.clone();
+            space.snap(&mut valid);
+            assert_eq!((x, target.evaluator()(x, None)), (&valid, *value));
+        }
+        // What neighbours alone reach from the same starts.
+        let held = apart(raw, &values, search.restarts).into_iter().map(|i| {
+            let start = Optimum { x: raw.row(i).to_vec(), value: values[i], evaluations: 1 };
+            target.improve_discrete(start).unwrap()
+        });
+        let top =
+            |found: Vec<Optimum>| found.iter().map(|o| o.value).fold(f64::NEG_INFINITY, f64::max);
+        let gain = top(climbed) - top(held.collect());
+        assert!(gain > -0.01, "{gain}");
+        wins += usize::from(gain > 1e-9);
+        gains.push(gain);
+    });
     gains.sort_by(f64::total_cmp);
     assert!(wins >= 20, "{wins} {gains:?}");
 }
@@ -323,32 +336,20 @@ fn numbers_with_many_steps_are_climbed_and_end_at_steps() {
 fn climbs_that_know_the_kinks_change_discrete_parameters_too() {
     let problem = Problem::builder().continuous("x", 0.0, 1.0).integer("n", 0, 6);
     let space = Space::new(&problem.maximise("f", 1.0).maximise("g", 1.0).build().unwrap());
-    let search = Search { raw: 24, restarts: 4, iterations: 60 };
-    let (mut rng, mut moved) = (Rng::new(6, 0), 0);
-    for round in 0..12 {
-        let model = random_surrogate(&mut rng);
-        let [weights, set, ..] = step(&model, Discretisation::Auto, round);
-        let acquisition = CMokg::one_by_one(Scalarised::new(&model, &set, &weights).unwrap());
-        let none = Points::new(2);
-        let region = Region { space: &space, search, promising: &none, best: &none, seed: round };
-        let raw = region.raw_designs().unwrap();
-        let cost = CostModel::constant(1.0);
-        for option in 0..2 {
-            let target = Target { acquisition: &acquisition, option, cost: &cost, region: &region };
-            assert!(target.is_kinked());
-            let starts = apart(&raw, &target.raw_values(&raw), search.restarts);
-            let levels: Vec<f64> = starts.iter().map(|i| raw.row(*i)[1]).collect();
-            let mut value = acquisition.evaluator(option);
-            for top in target.climb_from_best(&raw, &target.raw_values(&raw)).unwrap() {
-                let neighbours = space.neighbours(&top.x);
-                assert!(!neighbours.is_empty());
-                let best = neighbours.iter().map(|x| value(x, None)).fold(f64::MIN, f64::max);
-                assert!(best <= top.value, "{option} {top:?} {best}");
-                moved += usize::from(!levels.contains(&top.x[1]));
-            }
+    // Both waves have climbs.
+    let search = Search { raw: 64, restarts: 16, iterations: 60 };
+    on_random_models(&space, search, 6, |target, raw| {
+        assert!(target.is_kinked());
+        let mut value = target.evaluator();
+        let found = target.climb_from_best(raw, &target.raw_values(raw)).unwrap();
+        assert!(found.len() > FIRST_WAVE);
+        for top in found {
+            let neighbours = space.neighbours(&top.x);
+            assert!(!neighbours.is_empty());
+            let best = neighbours.iter().map(|x| value(x, None)).fold(f64::MIN, f64::max);
+            assert!(best <= top.value, "{top:?} {best}");
         }
-    }
-    assert!(moved > 0, "no climb went to another level");
+    });
 }
 
 /// What was found before raw designs were screened together: a row per model, the default set first.

@@ -221,7 +221,7 @@ struct Work<'a> {
     by_slopes: Vec<f64>,
     by_means: Vec<f64>,
     /// Gradients of the means of all objectives at x, one after the other, and of one utility.
-    climbs: Vec<f64>,
+    mean_gradients: Vec<f64>,
     normal: Vec<f64>,
 }
 
@@ -244,7 +244,7 @@ impl<'a> Work<'a> {
             envelopes: Envelopes::default(),
             by_slopes: vec![],
             by_means: vec![],
-            climbs: vec![],
+            mean_gradients: vec![],
             normal: vec![],
         }
     }
@@ -270,22 +270,22 @@ impl<'a> Work<'a> {
     /// Where the candidate is about to become better than all that it is compared with.
     fn add_kinks(&mut self, x: &[f64], log_gain: f64, kinks: &mut Kinks) -> Result<()> {
         let prospect = self.prospect.borrow();
-        let Self { shared, climbs, normal, .. } = self;
+        let Self { shared, mean_gradients, normal, .. } = self;
         let weight = (-log_gain).exp() / shared.weights.len() as f64;
         if !weight.is_finite() {
             return Ok(());
         }
-        climbs.clear();
-        climbs.resize(shared.objectives() * x.len(), 0.0);
-        for (k, climb) in climbs.chunks_exact_mut(x.len()).enumerate() {
-            shared.model().objectives[k].mean_with_gradient(x, 1.0, climb)?;
+        mean_gradients.clear();
+        mean_gradients.resize(shared.objectives() * x.len(), 0.0);
+        for (k, gradient) in mean_gradients.chunks_exact_mut(x.len()).enumerate() {
+            shared.model().objectives[k].mean_with_gradient(x, 1.0, gradient)?;
         }
         for (q, order) in self.orders.iter().enumerate() {
             normal.clear();
             normal.resize(x.len(), 0.0);
-            for (k, climb) in climbs.chunks_exact(x.len()).enumerate() {
+            for (k, gradient) in mean_gradients.chunks_exact(x.len()).enumerate() {
                 let factor = shared.factor(q, k);
-                normal.iter_mut().zip(climb).for_each(|(n, s)| *n += factor * s);
+                normal.iter_mut().zip(gradient).for_each(|(n, s)| *n += factor * s);
             }
             kinks.add(own(shared, &prospect, q) - order.highest(), weight, normal);
         }
